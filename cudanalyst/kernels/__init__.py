@@ -1,0 +1,1 @@
+"""What there is to optimise: problems as data folders, their inputs, references, tolerances and edit books."""

@@ -1,0 +1,1 @@
+"""What is remembered: store, events, checkpoints, trials, attribution, reports."""

@@ -1,0 +1,159 @@
+"""One SQLite file in WAL mode: durable, short transactions that several processes may share."""
+
+import fcntl
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from cudanalyst.errors import StoreError
+from cudanalyst.resources.blobs import disk_error
+from cudanalyst.resources.migrations import MIGRATIONS, NEWEST
+
+BUSY_TIMEOUT_S: Final = 30.0
+"""How long a writer waits for another process's transaction."""
+
+Value = str | int | float | None
+
+
+class Database:
+    """A connection that threads take turns with.
+
+    `synchronous=FULL`: when `transaction` returns, what was written survives a kill and a power cut. Every method may be
+    called from any thread; a thread that holds a transaction keeps the others waiting, so keep it short.
+    """
+
+    def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
+        """Opens the file, creates it where it is missing, and brings it to the newest schema.
+
+        Raises:
+            StoreError: It is not a store, is damaged, was written by a newer version, or cannot be written.
+        """
+        self._path = path
+        self._lock = threading.RLock()
+        self._depth = 0
+        with _opening(path):
+            try:
+                self._connection = sqlite3.connect(
+                    path, timeout=busy_timeout_s, isolation_level=None, check_same_thread=False
+                )
+            except sqlite3.Error as error:
+                raise store_error(error, path) from error
+            try:
+                for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                    self._connection.execute(f"PRAGMA {pragma}")
+                self._migrate()
+            except sqlite3.Error as error:
+                self._connection.close()
+                raise store_error(error, path) from error
+            except StoreError:
+                self._connection.close()
+                raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """A write transaction (`BEGIN IMMEDIATE`); within one, a further one joins it.
+
+        Raises:
+            StoreError: It could not be committed; nothing of it was.
+        """
+        with self._lock:
+            if self._depth:
+                yield
+                return
+            self._guarded("BEGIN IMMEDIATE")
+            self._depth = 1
+            try:
+                yield
+                self._guarded("COMMIT")
+            finally:
+                self._depth = 0
+                # After an error, SQLite itself may have rolled back already.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+
+    def execute(self, statement: str, values: Sequence[Value] = ()) -> int:
+        """Runs one writing statement inside a transaction; returns the rowid that it inserted."""
+        with self._lock:
+            cursor = self._guarded(statement, values)
+            return cursor.lastrowid or 0
+
+    def execute_many(self, statement: str, rows: Sequence[Sequence[Value]]) -> None:
+        """Runs one writing statement for many rows inside a transaction."""
+        with self._lock:
+            try:
+                self._connection.executemany(statement, rows)
+            except sqlite3.Error as error:
+                raise store_error(error, self._path) from error
+
+    def query(self, statement: str, values: Sequence[Value] = ()) -> list[tuple[Value, ...]]:
+        """Rows of a reading statement; within a transaction it sees what that one wrote."""
+        with self._lock:
+            cursor = self._guarded(statement, values)
+            try:
+                return cursor.fetchall()
+            except sqlite3.Error as error:
+                raise store_error(error, self._path) from error
+
+    def close(self) -> None:
+        """Closes the connection; later calls raise `StoreError`."""
+        with self._lock:
+            self._connection.close()
+
+    def _guarded(self, statement: str, values: Sequence[Value] = ()) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(statement, values)
+        except sqlite3.Error as error:
+            raise store_error(error, self._path) from error
+
+    def _migrate(self) -> None:
+        tables = {str(row[0]) for row in self._connection.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+        if tables and "schema_version" not in tables:
+            raise StoreError(
+                f"{self._path.name} is an SQLite file, but not a cudanalyst store. Choose another folder with --store."
+            )
+        version = int(self._connection.execute("SELECT version FROM schema_version").fetchone()[0]) if tables else 0
+        if version > NEWEST:
+            raise StoreError(
+                f"The store has schema version {version}; this cudanalyst knows versions up to {NEWEST}. "
+                "Upgrade cudanalyst, or choose another folder with --store. Nothing was changed."
+            )
+        for number, step in enumerate(MIGRATIONS[version:], start=version + 1):
+            with self.transaction():
+                for statement in step:
+                    self._guarded(statement)
+                self._guarded("UPDATE schema_version SET version = ?", (number,))
+
+
+def store_error(error: sqlite3.Error, path: Path) -> StoreError:
+    """Says what to do about an error of SQLite."""
+    code = getattr(error, "sqlite_errorcode", None)
+    primary = code & 0xFF if isinstance(code, int) else None
+    if primary == sqlite3.SQLITE_FULL:
+        advice = (
+            "The disk is full; nothing was half-written. Free some space, or move the store with --store, and repeat."
+        )
+    elif primary in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+        advice = "Another process has held the store for too long. Find it, or repeat the call."
+    elif primary in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
+        advice = "The file is damaged or not a store. Restore it from a copy, or choose another folder with --store."
+    elif primary in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM}:
+        advice = "Make its folder exist and writable for this user, or choose another with --store."
+    else:
+        advice = "Check its folder and disk."
+    return StoreError(f"The store {path.name} failed ({error}). {advice}")
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    """One process at a time sets the journal mode and migrates: SQLite's own busy handler does not cover the former."""
+    lock = path.with_suffix(".lock")
+    try:
+        file = lock.open("ab")
+    except OSError as error:
+        raise disk_error(error, "opening the store", lock) from error
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

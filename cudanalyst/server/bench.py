@@ -1,0 +1,114 @@
+"""The five tools bound to this machine: its toolchain, its problems, its secret, and how much may run at once.
+
+Nothing here knows of sessions or stores: evaluating a candidate depends on the candidate, the problem, the request and the
+device alone, so that it can be spread over machines.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from anyio import to_thread
+
+from cudanalyst.kernels.catalogue import Catalogue
+from cudanalyst.kernels.problem import Problem
+from cudanalyst.resources.freeze import ToolResults
+from cudanalyst.server.call import Progress
+from cudanalyst.server.jobs import Turns
+from cudanalyst.tools.analyze import AnalyzeResult, analyze
+from cudanalyst.tools.compile import CompileResult, compile_source
+from cudanalyst.tools.debug import DebugRequest, DebugResult, debug
+from cudanalyst.tools.profile import ProfileRequest, ProfileResult, profile
+from cudanalyst.tools.run import RunRequest, RunResult, run
+from cudanalyst.tools.source import Source
+from cudanalyst.tools.speedup import Baselines
+from cudanalyst.tools.toolchain.protocol import Capabilities, Toolchain
+
+
+@dataclass
+class Bench:
+    """Where candidates and programs are compiled, run, checked and profiled."""
+
+    toolchain: Toolchain
+    problems: Catalogue
+    secret: bytes
+    """Inputs are drawn from it, so that a candidate cannot know them."""
+    turns: Turns = field(default_factory=Turns)
+    baselines: Baselines = field(default_factory=dict)
+    """Modelled times of the problems' baselines, each modelled once."""
+    _capabilities: Capabilities | None = None
+
+    async def capabilities(self) -> Capabilities:
+        """What can be done here."""
+        if self._capabilities is None:
+            self._capabilities = await self.toolchain.capabilities()
+        return self._capabilities
+
+    def problem_of(self, source: Source) -> Problem | None:
+        """The problem that a candidate belongs to; None for a program.
+
+        Raises:
+            NotFound: There is no such problem.
+        """
+        return None if source.problem is None else self.problems.problem(source.problem)
+
+    async def compile(self, source: Source, progress: Progress) -> CompileResult:
+        """Compiles."""
+        problem = self.problem_of(source)
+        progress.say("compiling")
+        async with self.turns.turn(progress):
+            return await compile_source(source, problem, self.toolchain)
+
+    async def run(self, source: Source, request: RunRequest, progress: Progress) -> RunResult:
+        """Runs, and judges a candidate."""
+        problem = self.problem_of(source)
+        progress.say("compiling and running")
+        async with self.turns.turn(progress):
+            return await run(
+                source,
+                problem,
+                self.toolchain,
+                request,
+                expected=self.problems.expected,
+                secret=self.secret,
+                baselines=self.baselines,
+            )
+
+    async def debug(self, source: Source, request: DebugRequest, progress: Progress) -> DebugResult:
+        """Runs the checks."""
+        problem = self.problem_of(source)
+        progress.say(f"checking: {', '.join(request.checks)}")
+        async with self.turns.turn(progress):
+            return await debug(source, problem, self.toolchain, request, secret=self.secret)
+
+    async def profile(self, source: Source, request: ProfileRequest, progress: Progress) -> ProfileResult:
+        """Profiles."""
+        problem = self.problem_of(source)
+        progress.say("profiling")
+        async with self.turns.turn(progress):
+            return await profile(source, problem, self.toolchain, request, secret=self.secret)
+
+    async def analyze(self, source: Source, compiled: Sequence[str] | None, progress: Progress) -> AnalyzeResult:
+        """Reads the source; nothing of it is run."""
+        self.problem_of(source)
+        progress.say("reading the source")
+        return await to_thread.run_sync(analyze, source, compiled)
+
+    async def evaluate(self, source: Source, progress: Progress | None = None) -> ToolResults:
+        """Everything that the tools say of one candidate."""
+        progress = progress or Progress()
+        compiled = await self.compile(source, progress)
+        built = compiled.status == "compiled"
+        names = [kernel.name for kernel in compiled.kernels] if built else None
+        analyzed = await self.analyze(source, names, progress)
+        async with asyncio.TaskGroup() as group:
+            ran = group.create_task(self.run(source, RunRequest(), progress)) if built else None
+            debugged = group.create_task(self.debug(source, DebugRequest(), progress))
+            profiled = group.create_task(self.profile(source, ProfileRequest(), progress))
+        return ToolResults(
+            compiled=compiled,
+            run=None if ran is None else ran.result(),
+            analyzed=analyzed,
+            debugged=debugged.result(),
+            profiled=profiled.result(),
+        )

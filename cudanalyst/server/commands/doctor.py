@@ -1,0 +1,56 @@
+"""`cudanalyst doctor`: what is here, and what to do about what is missing."""
+
+from typing import Annotated, Final
+
+import anyio
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from cudanalyst.errors import CudanalystError
+from cudanalyst.server import logs
+from cudanalyst.server.commands.session import CLEAN, FINDINGS, JsonOption, fail
+from cudanalyst.server.examination import Examination, examine
+
+MARKS: Final = {"ok": "[green]ok[/]", "missing": "[bold red]missing[/]", "optional_missing": "[yellow]-[/]"}
+
+
+def doctor_command(
+    build: Annotated[bool, typer.Option("--build", help="Build the CPU engine now, if it is not built.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is here (compilers, engine, sandbox, GPU, NVIDIA's tools, packages) and what to do about what is missing.
+
+    Exit status: 0 all five tools work here, 1 something that they need is missing.
+    """
+    logs.configure("ERROR")
+    try:
+        with Console(stderr=True).status("building the CPU engine" if build else "looking around"):
+            found = anyio.run(_examine, build)
+    except CudanalystError as error:
+        fail(str(error))
+    if as_json:
+        typer.echo(found.model_dump_json(indent=2))
+    else:
+        _show(found)
+    raise typer.Exit(FINDINGS if found.status == "limited" else CLEAN)
+
+
+async def _examine(build: bool) -> Examination:
+    return await examine(build=build)
+
+
+def _show(found: Examination) -> None:
+    console = Console(highlight=False)
+    table = Table(box=None, show_header=False)
+    for item in found.items:
+        table.add_row(MARKS[item.status], f"[bold]{escape(item.name)}[/]", escape(item.found or item.remedy or ""))
+    console.print(table)
+    colour = "green" if found.status == "ready" else "red"
+    console.print(f"\n[bold {colour}]{found.status}[/]  {escape(found.summary)}")
+
+
+def add_to(app: typer.Typer) -> None:
+    """Registers the command."""
+    app.command("doctor", rich_help_panel="Information")(doctor_command)

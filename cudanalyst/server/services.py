@@ -1,0 +1,89 @@
+"""What the handlers share: the store, the bench, the jobs and the trials' evaluator."""
+
+from dataclasses import dataclass
+
+from cudanalyst.errors import BadRequest
+from cudanalyst.resources.experiment import Experiments
+from cudanalyst.resources.store import Store
+from cudanalyst.server.arguments import given_source, options
+from cudanalyst.server.bench import Bench
+from cudanalyst.server.call import Call
+from cudanalyst.server.evaluation import Evaluations
+from cudanalyst.server.jobs import Jobs
+from cudanalyst.server.ledger import StoreLedger, in_thread
+from cudanalyst.tools.source import Source
+
+
+@dataclass
+class Services:
+    """Everything of one server that outlives a call."""
+
+    store: Store
+    ledger: StoreLedger
+    bench: Bench
+    jobs: Jobs
+    experiments: Experiments
+    evaluations: Evaluations
+
+    async def stop(self) -> None:
+        """Ends all jobs and evaluations, and the processes that they started."""
+        await self.jobs.end_all()
+        await self.evaluations.stop()
+
+    def close(self) -> None:
+        """Closes the store."""
+        self.store.close()
+
+
+class Group:
+    """Base of the groups of handlers."""
+
+    def __init__(self, services: Services) -> None:
+        """Handlers over `services`."""
+        self.services = services
+
+    async def source_of(
+        self,
+        call: Call,
+        text: str | None,
+        candidate: str | None,
+        problem: str | None,
+        arch: str | None,
+        flags: list[str],
+        parents: list[str] | None = None,
+    ) -> Source:
+        """The source that a call is about, remembered for later calls.
+
+        Raises:
+            BadRequest: Both or neither of `source` and `candidate` are given, or the source cannot be taken.
+            NotFound: The candidate or the problem is unknown.
+        """
+        return await in_thread(self._source_of, call, text, candidate, problem, arch, flags, parents or [])
+
+    def _source_of(
+        self,
+        call: Call,
+        text: str | None,
+        candidate: str | None,
+        problem: str | None,
+        arch: str | None,
+        flags: list[str],
+        parents: list[str],
+    ) -> Source:
+        store = self.services.store
+        if candidate is None:
+            source = given_source(text, problem, arch, flags)
+        else:
+            if text is not None:
+                message = "source and candidate: give one of them"
+                raise BadRequest(message)
+            known = store.candidate(call.owner, candidate)
+            if problem is not None and problem != known.problem:
+                message = (
+                    f"problem: candidate {candidate} belongs to {known.problem or 'no problem'}; leave problem out"
+                )
+                raise BadRequest(message)
+            source = known.model_copy(update={"options": options(arch, flags, known.options)})
+        self.services.bench.problem_of(source)
+        store.add_candidate(call.scope, source, parents=parents)
+        return source

@@ -1,0 +1,143 @@
+"""The one way into the workbench: whose call it is, what a trial closes, records, jobs and bounds.
+
+No handler can forget any of these, because none is reached but through `Surface.perform`.
+"""
+
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import anyio
+from mcp.server.mcpserver import Context
+from pydantic import BaseModel
+
+from cudanalyst.errors import CudanalystError
+from cudanalyst.resources.audit import REFUSED
+from cudanalyst.server.bounds import Detail, bounded, lean
+from cudanalyst.server.call import Call, Progress
+from cudanalyst.server.jobs import Job, Jobs
+from cudanalyst.server.ledger import StoreLedger
+from cudanalyst.tools.result import MeasuredOn, ToolResult
+from cudanalyst.values import Frozen
+
+
+class Entry(Protocol):
+    """What the surface asks of a catalogue entry."""
+
+    @property
+    def name(self) -> str:
+        """The tool."""
+
+    @property
+    def result(self) -> type[BaseModel]:
+        """Its result model."""
+
+    @property
+    def outlives(self) -> bool:
+        """Whether a call may be answered with a job."""
+
+    @property
+    def concise(self) -> Callable[[Any], BaseModel] | None:
+        """What of a result is sent where `detail` is concise."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether the result is never cut to the concise limit."""
+
+
+Caller = Callable[[Context[Any, Any]], tuple[str, str | None]]
+"""Owner and connection of an SDK request."""
+Handler = Callable[..., Coroutine[Any, Any, BaseModel]]
+
+
+@dataclass(frozen=True)
+class Surface:
+    """Performs calls."""
+
+    jobs: Jobs
+    ledger: StoreLedger
+    caller: Caller
+
+    async def call_of(
+        self, context: Context[Any, Any], session: str | None = None, conversation: str | None = None
+    ) -> Call:
+        """Who calls, in which session and conversation.
+
+        Raises:
+            NotFound: The session is unknown or another owner's.
+        """
+        owner, connection = self.caller(context)
+        return Call(await self.ledger.context(owner, session, connection, conversation), Progress(_reporter(context)))
+
+    async def perform(
+        self, entry: Entry, handler: Handler, values: dict[str, Any], call: Call, detail: Detail = "concise"
+    ) -> tuple[BaseModel, dict[str, Any]]:
+        """Does one call, or hands it out as a job: its result, and the JSON that the caller is sent.
+
+        Raises:
+            CudanalystError: The call cannot be served.
+        """
+        answer = await self.jobs.answer(
+            self._recorded(entry, handler, values, call, detail), call, entry.name, may_outlive=entry.outlives
+        )
+        if isinstance(answer, Job):
+            model = running(entry.result, answer)
+            return model, lean(model)
+        finished: tuple[BaseModel, dict[str, Any]] = answer
+        return finished
+
+    async def _recorded(
+        self, entry: Entry, handler: Handler, values: dict[str, Any], call: Call, detail: Detail
+    ) -> tuple[BaseModel, dict[str, Any]]:
+        begun = self.jobs.now()
+        reference, refusal = await self.ledger.begin(call, entry.name, values)
+        result: BaseModel | None = None
+        status = REFUSED  # what an audit of a trial tells from a call that was let through
+        try:
+            if refusal is not None:
+                raise refusal
+            status = "cancelled"
+            result = await handler(call, **values)
+            status = str(getattr(result, "status", "finished"))
+        except CudanalystError as error:
+            status = status if status == REFUSED else type(error).__name__
+            raise
+        except Exception:
+            status = "bug"
+            raise
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self.ledger.finished(call, reference, entry.name, status, result, self.jobs.now() - begun)
+                if (job := self.jobs.of_current_task()) is not None:
+                    ended = "cancelled" if status == "cancelled" else "failed" if result is None else "finished"
+                    await self.ledger.job_finished(call, job.id, ended)
+        return result, await self._bounded(entry, call, result, detail)
+
+    async def _bounded(self, entry: Entry, call: Call, result: BaseModel, detail: Detail) -> dict[str, Any]:
+        shown = entry.concise(result) if entry.concise is not None and detail == "concise" else result
+        data = bounded(lean(shown), "full" if entry.whole else detail)
+        if data.get("omitted") and isinstance(result, Frozen):
+            rest = await self.ledger.keep(call, result)
+            for one in data["omitted"]:
+                one["resource"] = rest
+        return data
+
+
+def running(model: type[BaseModel], job: Job) -> BaseModel:
+    """The tool's own result model, saying that the work goes on as a job."""
+    summary = f"Still running as {job.id}. Call job_status with it for the result, or job_cancel to stop it."
+    fields: dict[str, Any] = {"status": "running", "summary": summary, "job": job.id}
+    if issubclass(model, ToolResult):
+        fields["measured_on"] = MeasuredOn(toolchain="none")
+    return model(**fields)
+
+
+def _reporter(context: Context[Any, Any]) -> Callable[[float, str], Coroutine[Any, Any, None]]:
+    async def report(seconds: float, words: str) -> None:
+        with suppress(
+            anyio.ClosedResourceError, anyio.BrokenResourceError
+        ):  # the client has gone: its call is being cancelled
+            await context.report_progress(round(seconds, 1), None, words)
+
+    return report

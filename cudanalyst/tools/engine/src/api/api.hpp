@@ -1,0 +1,50 @@
+// What every file of the API layer shares: the CUDA declarations, the export macro, and how a call begins and ends.
+#pragma once
+// The declarations carry no visibility of their own; the library is built hidden, and what CUDA declares must be visible.
+#pragma GCC visibility push(default)
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+#pragma GCC visibility pop
+
+#include <mutex>
+
+#include "engine.hpp"
+
+#define CUDANALYST_API extern "C" __attribute__((visibility("default")))
+// The per-thread default stream's variant of a function. Work runs when it is submitted, so both order it alike.
+#define CUDANALYST_PER_THREAD(name, suffix) \
+  extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) name##suffix
+
+namespace cudanalyst {
+
+// One lock over the whole API: kernels run inside the call that launches them.
+std::recursive_mutex& api_mutex();
+
+using Guard = std::lock_guard<std::recursive_mutex>;
+
+// First thing in a call that needs the device: sets the engine up, and gives the error that a fault has left for good, else 0.
+int enter();
+// Last thing in a runtime call: notes a failure as the thread's last error.
+cudaError_t finish(int error);
+
+// Runs the body of a runtime function under the lock unless the context is broken.
+template <typename Body>
+cudaError_t runtime_call(Body&& body) {
+  Guard guard(api_mutex());
+  if (int broken = enter()) return finish(broken);
+  return finish(body());
+}
+
+// The same for the driver API, whose failures do not touch the runtime's last error.
+CUresult driver_error(int error);
+template <typename Body>
+CUresult driver_call(Body&& body) {
+  Guard guard(api_mutex());
+  if (int broken = enter()) return driver_error(broken);
+  return driver_error(body());
+}
+
+// Something that this engine does not do: a line in the report, and the error for the caller to return.
+int unsupported(const char* what, const char* name, const char* remedy);
+
+}  // namespace cudanalyst

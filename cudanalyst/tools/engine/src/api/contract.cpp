@@ -1,0 +1,127 @@
+#include "contract.hpp"
+
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "api.hpp"
+#include "streams.hpp"
+
+namespace cudanalyst::contract {
+namespace {
+
+struct State {
+  std::atomic<bool> watching = false, inside = false;
+  std::thread::id runner;
+  Stream* main = nullptr;
+  uint64_t call = 0;
+  Clock done;  // operations of each stream in this call
+  std::string violation;
+};
+
+State& state() {
+  static auto& instance = *new State;
+  return instance;
+}
+
+int refuse(const std::string& message) {
+  if (state().violation.empty()) state().violation = message;
+  return not_supported;
+}
+
+// Knowledge from an earlier call is void: that call has been waited for.
+void renew(Stream& stream) {
+  if (stream.call == state().call) return;
+  stream.call = state().call;
+  stream.forked = &stream == state().main;
+  stream.clock.clear();
+}
+
+void merge(Clock& into, const Clock& other) {
+  for (auto& [stream, operations] : other) into[stream] = std::max(into[stream], operations);
+}
+
+// Threads that the candidate started must not go on when its call has returned.
+bool stray() { return state().watching && !state().inside && std::this_thread::get_id() != state().runner; }
+
+int check_stream(const char* function, Stream& stream) {
+  const std::string name = function;
+  if (stray()) return refuse(name + " by a thread of the candidate while `solve` was not running: finish all host work before returning");
+  if (!state().inside) return 0;
+  if (stream.is_default()) return refuse(name + " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
+  renew(stream);
+  return 0;
+}
+
+}  // namespace
+
+void begin(Stream& main) {
+  State& now = state();
+  now.watching = true;
+  now.runner = std::this_thread::get_id();
+  now.main = &main;
+  now.call++;
+  now.done.clear();
+  now.inside = true;
+  renew(main);
+}
+
+std::string end() {
+  State& now = state();
+  now.inside = false;
+  for (auto& [stream, operations] : now.done)
+    if (stream != now.main->id && now.main->clock[stream] < operations) {
+      refuse("work on an own stream is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) before solve returns");
+      break;
+    }
+  return std::exchange(now.violation, {});
+}
+
+bool inside() { return state().inside; }
+
+int host_wait(const char* function) {
+  if (!inside()) return 0;
+  return refuse(std::string(function) + " waits on the host inside solve: remove it, work on `stream` is already ordered; the caller waits");
+}
+
+int allocation(const char* function) {
+  if (!inside()) return 0;
+  return refuse(std::string(function) + " allocates or frees inside solve: export `size_t workspace_bytes(int64_t sizes...)` and use the workspace that is passed, or allocate in `init`");
+}
+
+int host_work(const char* function) {
+  if (!inside()) return 0;
+  return refuse(std::string(function) + " is not allowed inside solve: only launches, copies, memsets and events, ordered on `stream`");
+}
+
+int read_back(const char* function) {
+  if (!inside()) return 0;
+  return refuse(std::string(function) + " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)");
+}
+
+int work(const char* function, Stream& stream) {
+  if (int error = check_stream(function, stream)) return error;
+  if (!inside()) return 0;
+  if (!stream.forked)
+    return refuse(std::string(function) + " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
+  stream.clock[stream.id] = ++state().done[stream.id];
+  return 0;
+}
+
+int record(const char* function, Event& event, Stream& stream) {
+  if (int error = check_stream(function, stream)) return error;
+  event.call = state().call;
+  event.clock = stream.clock;
+  event.forked = stream.forked;
+  return 0;
+}
+
+int wait(const char* function, Stream& stream, const Event& event) {
+  if (int error = check_stream(function, stream)) return error;
+  if (!inside() || event.call != state().call) return 0;
+  merge(stream.clock, event.clock);
+  stream.forked = stream.forked || event.forked;
+  return 0;
+}
+
+}  // namespace cudanalyst::contract

@@ -1,0 +1,32 @@
+// What a candidate may ask for inside `solve` (the runner says when that is): everything ordered on the stream it was given.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace cudanalyst {
+
+struct Stream;
+struct Event;
+
+namespace contract {
+
+// For each stream, how many of its operations come before.
+using Clock = std::map<uint64_t, uint64_t>;
+
+void begin(Stream& main);
+// Empty, or the first violation with its fix.
+std::string end();
+bool inside();
+
+// Each gives 0 where the operation is allowed, and notes a violation and gives the error to return where it is not.
+int host_wait(const char* function);
+int allocation(const char* function);
+int host_work(const char* function);  // callbacks, device resets: what cannot be part of a trace
+int work(const char* function, Stream& stream);
+int read_back(const char* function);
+int record(const char* function, Event& event, Stream& stream);
+int wait(const char* function, Stream& stream, const Event& event);
+
+}  // namespace contract
+}  // namespace cudanalyst

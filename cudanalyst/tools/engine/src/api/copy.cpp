@@ -1,0 +1,181 @@
+#include "copy.hpp"
+
+#include "host_memory.hpp"
+#include "modules.hpp"
+
+namespace cudanalyst {
+namespace {
+
+// What an H200 answers to a kind that does not fit the pointers: the sides that must be on the device are.
+int check_kind(cudaMemcpyKind kind, bool to_device, bool from_device) {
+  switch (kind) {
+    case cudaMemcpyHostToHost:
+    case cudaMemcpyDefault: return success;
+    case cudaMemcpyHostToDevice: return to_device ? success : invalid_value;
+    case cudaMemcpyDeviceToHost: return from_device ? success : invalid_value;
+    case cudaMemcpyDeviceToDevice: return to_device && from_device ? success : invalid_value;
+  }
+  return cudaErrorInvalidMemcpyDirection;
+}
+
+Direction direction(bool to_device, bool from_device) {
+  if (to_device) return from_device ? Direction::device_to_device : Direction::host_to_device;
+  return from_device ? Direction::device_to_host : Direction::host_to_host;
+}
+
+bool overflows(size_t rows, size_t pitch) { return rows && pitch > SIZE_MAX / rows; }
+
+}  // namespace
+
+int copy(const CopyCall& call) {
+  Stream* stream = streams::find(call.stream);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  const bool to_device = host_memory::on_device(call.to), from_device = host_memory::on_device(call.from);
+  if (call.kind < cudaMemcpyHostToHost || call.kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
+  if (!call.row_bytes || !call.rows) return success;
+  if (call.rows > 1 && (call.to_pitch < call.row_bytes || call.from_pitch < call.row_bytes)) return cudaErrorInvalidPitchValue;
+  if (!call.to || !call.from || overflows(call.rows, call.to_pitch) || overflows(call.rows, call.from_pitch)) return invalid_value;
+  if (int error = check_kind(call.kind, to_device, from_device)) return error;
+  if (call.blocking) {
+    if (int error = contract::host_wait(call.caller)) return error;
+  }
+  const auto target = host_memory::place_of(call.to);
+  if (from_device && (target == host_memory::Place::pageable || target == host_memory::Place::pinned)) {
+    if (int error = contract::read_back(call.caller)) return error;
+  }
+  if (int error = contract::work(call.caller, *stream)) return error;
+  return backend().copy({reinterpret_cast<uint64_t>(call.to), reinterpret_cast<uint64_t>(call.from), call.row_bytes, call.rows, call.to_pitch, call.from_pitch,
+                         direction(to_device, from_device), stream});
+}
+
+int fill(const FillCall& call) {
+  Stream* stream = streams::find(call.stream);
+  if (!stream) return cudaErrorInvalidResourceHandle;
+  if (!call.row_elements || !call.rows) return success;
+  const uint64_t address = reinterpret_cast<uint64_t>(call.to);
+  if (!host_memory::on_device(call.to) || address % call.element_bytes || overflows(call.rows, call.pitch)) return invalid_value;
+  if (call.rows > 1 && call.pitch < call.row_elements * call.element_bytes) return invalid_value;
+  // The whole range is checked first: a GPU refuses such a call before it writes anything.
+  if (call.row_elements > SIZE_MAX / call.element_bytes) return invalid_value;
+  if (!memory::host_view(address, (call.rows - 1) * call.pitch + call.row_elements * call.element_bytes)) return invalid_value;
+  if (int error = contract::work(call.caller, *stream)) return error;
+  return backend().fill({address, call.pattern, call.element_bytes, call.row_elements, call.rows, call.pitch, stream});
+}
+
+namespace {
+
+CopyCall of_3d(const char* caller, bool blocking, const cudaMemcpy3DParms& from, size_t slice, cudaStream_t stream) {
+  auto at = [&](const cudaPitchedPtr& pitched, const cudaPos& position) {
+    return static_cast<char*>(pitched.ptr) + ((position.z + slice) * pitched.ysize + position.y) * pitched.pitch + position.x;
+  };
+  return {.caller = caller, .blocking = blocking, .to = at(from.dstPtr, from.dstPos), .from = at(from.srcPtr, from.srcPos), .row_bytes = from.extent.width,
+          .rows = from.extent.height, .to_pitch = from.dstPtr.pitch, .from_pitch = from.srcPtr.pitch, .kind = from.kind, .stream = stream};
+}
+
+cudaError_t copy_3d(const char* caller, bool blocking, const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return runtime_call([&]() -> int {
+    if (!parameters) return invalid_value;
+    if (parameters->srcArray || parameters->dstArray) return unsupported("function", "copies of CUDA arrays", "the CPU engine has no arrays and textures; use linear memory");
+    for (size_t slice = 0; slice < parameters->extent.depth; slice++)
+      if (int error = copy(of_3d(caller, blocking, *parameters, slice, stream))) return error;
+    return success;
+  });
+}
+
+cudaError_t copy_symbol(const char* caller, bool blocking, bool to_symbol, const void* symbol, void* host, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+  return runtime_call([&]() -> int {
+    Symbol found;
+    if (int error = modules::variable_for(symbol, found)) return error;
+    if (offset > found.bytes || bytes > found.bytes - offset) return invalid_value;
+    const cudaMemcpyKind wrong = to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
+    if (kind == wrong || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
+    void* address = reinterpret_cast<void*>(found.address + offset);
+    return copy({.caller = caller, .blocking = blocking, .to = to_symbol ? address : host, .from = to_symbol ? host : address, .row_bytes = bytes, .kind = kind, .stream = stream});
+  });
+}
+
+}  // namespace
+}  // namespace cudanalyst
+
+using namespace cudanalyst;
+
+CUDANALYST_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  return runtime_call([&] { return copy({.caller = "cudaMemcpy", .blocking = true, .to = to, .from = from, .row_bytes = bytes, .kind = kind}); });
+}
+CUDANALYST_PER_THREAD(cudaMemcpy, _ptds);
+CUDANALYST_API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  return runtime_call([&] { return copy({.caller = "cudaMemcpyAsync", .blocking = false, .to = to, .from = from, .row_bytes = bytes, .kind = kind, .stream = stream}); });
+}
+CUDANALYST_PER_THREAD(cudaMemcpyAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  if (to_device || from_device) return finish(cudaErrorInvalidDevice);
+  return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
+}
+CUDANALYST_API cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device, size_t bytes, cudaStream_t stream) {
+  if (to_device || from_device) return finish(cudaErrorInvalidDevice);
+  return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
+CUDANALYST_API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows, cudaMemcpyKind kind) {
+  return runtime_call([&]() -> int {
+    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+    return copy({.caller = "cudaMemcpy2D", .blocking = true, .to = to, .from = from, .row_bytes = width, .rows = rows, .to_pitch = to_pitch, .from_pitch = from_pitch, .kind = kind});
+  });
+}
+CUDANALYST_PER_THREAD(cudaMemcpy2D, _ptds);
+CUDANALYST_API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
+  return runtime_call([&]() -> int {
+    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+    return copy({.caller = "cudaMemcpy2DAsync", .blocking = false, .to = to, .from = from, .row_bytes = width, .rows = rows, .to_pitch = to_pitch, .from_pitch = from_pitch, .kind = kind, .stream = stream});
+  });
+}
+CUDANALYST_PER_THREAD(cudaMemcpy2DAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) { return copy_3d("cudaMemcpy3D", true, parameters, nullptr); }
+CUDANALYST_PER_THREAD(cudaMemcpy3D, _ptds);
+CUDANALYST_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) { return copy_3d("cudaMemcpy3DAsync", false, parameters, stream); }
+CUDANALYST_PER_THREAD(cudaMemcpy3DAsync, _ptsz);
+
+CUDANALYST_API cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return copy_symbol("cudaMemcpyToSymbol", true, true, symbol, const_cast<void*>(from), bytes, offset, kind, nullptr);
+}
+CUDANALYST_PER_THREAD(cudaMemcpyToSymbol, _ptds);
+CUDANALYST_API cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind) {
+  return copy_symbol("cudaMemcpyFromSymbol", true, false, symbol, to, bytes, offset, kind, nullptr);
+}
+CUDANALYST_PER_THREAD(cudaMemcpyFromSymbol, _ptds);
+CUDANALYST_API cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_symbol("cudaMemcpyToSymbolAsync", false, true, symbol, const_cast<void*>(from), bytes, offset, kind, stream);
+}
+CUDANALYST_PER_THREAD(cudaMemcpyToSymbolAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+  return copy_symbol("cudaMemcpyFromSymbolAsync", false, false, symbol, to, bytes, offset, kind, stream);
+}
+CUDANALYST_PER_THREAD(cudaMemcpyFromSymbolAsync, _ptsz);
+
+namespace {
+cudaError_t fill_bytes(const char* caller, void* to, int value, size_t bytes, size_t rows, size_t pitch, cudaStream_t stream) {
+  return runtime_call([&] {
+    return fill({.caller = caller, .to = to, .pattern = static_cast<uint8_t>(value), .element_bytes = 1, .row_elements = bytes, .rows = rows, .pitch = pitch, .stream = stream});
+  });
+}
+
+cudaError_t fill_3d(const char* caller, cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) {
+  for (size_t slice = 0; slice < extent.depth; slice++) {
+    void* at = static_cast<char*>(pitched.ptr) + slice * pitched.ysize * pitched.pitch;
+    if (cudaError_t error = fill_bytes(caller, at, value, extent.width, extent.height, pitched.pitch, stream)) return error;
+  }
+  return cudaSuccess;
+}
+}  // namespace
+
+CUDANALYST_API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill_bytes("cudaMemset", to, value, bytes, 1, 0, nullptr); }
+CUDANALYST_PER_THREAD(cudaMemset, _ptds);
+CUDANALYST_API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) { return fill_bytes("cudaMemsetAsync", to, value, bytes, 1, 0, stream); }
+CUDANALYST_PER_THREAD(cudaMemsetAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t rows) { return fill_bytes("cudaMemset2D", to, value, width, rows, pitch, nullptr); }
+CUDANALYST_PER_THREAD(cudaMemset2D, _ptds);
+CUDANALYST_API cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream) { return fill_bytes("cudaMemset2DAsync", to, value, width, rows, pitch, stream); }
+CUDANALYST_PER_THREAD(cudaMemset2DAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaMemset3D(cudaPitchedPtr pitched, int value, cudaExtent extent) { return fill_3d("cudaMemset3D", pitched, value, extent, nullptr); }
+CUDANALYST_PER_THREAD(cudaMemset3D, _ptds);
+CUDANALYST_API cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) { return fill_3d("cudaMemset3DAsync", pitched, value, extent, stream); }
+CUDANALYST_PER_THREAD(cudaMemset3DAsync, _ptsz);

@@ -1,0 +1,192 @@
+#include "device.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include "api.hpp"
+#include "backend.hpp"
+#include "contract.hpp"
+#include "errors.hpp"
+#include "streams.hpp"
+
+namespace cudanalyst::device {
+namespace {
+
+constexpr std::pair<int, int> h200[] = {
+#include "device_h200.inc"
+};
+constexpr int last_attribute = 147;
+
+struct Table {
+  std::string name = "cudanalyst CPU engine (attributes of an NVIDIA H200)";
+  std::map<int, int> attributes{std::begin(h200), std::end(h200)};
+
+  Table() {
+    const std::string& path = config().device_path;
+    if (path.empty()) return;
+    std::ifstream file(path);
+    std::string line;
+    int number = 0;
+    if (!file) complain(path + " cannot be read");
+    attributes.clear();
+    while (std::getline(file, line)) {
+      number++;
+      std::istringstream words(line);
+      std::string key, rest;
+      if (!(words >> key) || key[0] == '#') continue;
+      if (key == "name") {
+        std::getline(words >> std::ws, rest);
+        name = "cudanalyst CPU engine (attributes of an " + rest + ")";
+        continue;
+      }
+      char* end = nullptr;
+      const long id = std::strtol(key.c_str(), &end, 10);
+      int value = 0;
+      if (*end || id < 1 || !(words >> value)) complain(path + ":" + std::to_string(number) + ": expected `attribute value` with the number of a cudaDeviceAttr");
+      attributes[static_cast<int>(id)] = value;
+    }
+    for (int needed : {cudaDevAttrMaxThreadsPerBlock, cudaDevAttrWarpSize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor})
+      if (!attributes.contains(needed)) complain(path + ": lacks attribute " + std::to_string(needed));
+  }
+
+  [[noreturn]] static void complain(const std::string& text) {
+    std::fprintf(stderr, "cudanalyst engine: CUDANALYST_DEVICE: %s\n", text.c_str());
+    std::_Exit(125);
+  }
+};
+
+const Table& table() {
+  static auto& instance = *new Table;
+  return instance;
+}
+
+}  // namespace
+
+int attribute(int id) {
+  auto at = table().attributes.find(id);
+  return at == table().attributes.end() ? 0 : at->second;
+}
+bool has_attribute(int id) { return id >= 1 && id <= last_attribute; }
+int architecture() { return attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor); }
+const std::string& name() { return table().name; }
+
+}  // namespace cudanalyst::device
+
+using namespace cudanalyst;
+using device::attribute;
+
+// A broken context does not stop these: they ask about the device, not about its work.
+namespace {
+template <typename Body>
+cudaError_t query(Body&& body) {
+  Guard guard(api_mutex());
+  return finish(body());
+}
+
+size_t limits[] = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448};  // of an H200, by cudaLimit
+constexpr int no_such_limit = 3;  // cudaLimitDevRuntimeSyncDepth is gone
+unsigned device_flags = cudaDeviceScheduleAuto;
+}  // namespace
+
+CUDANALYST_API cudaError_t cudaGetDeviceCount(int* count) {
+  return query([&]() -> int { return count ? (*count = 1, success) : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaGetDevice(int* device) {
+  return query([&]() -> int { return device ? (*device = 0, success) : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaSetDevice(int device) {
+  return query([&]() -> int { return device == 0 ? static_cast<int>(success) : cudaErrorInvalidDevice; });
+}
+CUDANALYST_API cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+CUDANALYST_API cudaError_t cudaSetValidDevices(int*, int) { return cudaSuccess; }
+CUDANALYST_API cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
+CUDANALYST_API cudaError_t cudaSetDeviceFlags(unsigned flags) { return device_flags = flags, cudaSuccess; }
+CUDANALYST_API cudaError_t cudaGetDeviceFlags(unsigned* flags) { return *flags = device_flags, cudaSuccess; }
+CUDANALYST_API cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
+CUDANALYST_API cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
+
+CUDANALYST_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr id, int device) {
+  return query([&]() -> int {
+    if (!value || !device::has_attribute(id)) return invalid_value;
+    if (device) return cudaErrorInvalidDevice;
+    *value = attribute(id);
+    return success;
+  });
+}
+
+CUDANALYST_API cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return query([&]() -> int {
+    if (device || peer) return cudaErrorInvalidDevice;
+    *can = 0;
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return finish(cudaErrorInvalidDevice); }
+CUDANALYST_API cudaError_t cudaDeviceDisablePeerAccess(int) { return finish(cudaErrorInvalidDevice); }
+CUDANALYST_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return query([&]() -> int {
+    if (least) *least = 0;
+    if (greatest) *greatest = streams::least_priority();
+    return success;
+  });
+}
+
+CUDANALYST_API cudaError_t cudaDeviceSynchronize() {
+  return runtime_call([]() -> int {
+    if (int error = contract::host_wait("cudaDeviceSynchronize")) return error;
+    return backend().synchronize();
+  });
+}
+
+CUDANALYST_API cudaError_t cudaDeviceReset() {
+  return query([]() -> int {
+    if (int error = contract::host_work("cudaDeviceReset")) return error;
+    // As seen on an H200: a context that a fault broke is gone for good, and the device says that it is not available.
+    errors::lose_device();
+    return success;
+  });
+}
+
+CUDANALYST_API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  return runtime_call([&]() -> int {
+    if (!value || limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
+    if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+    *value = limits[limit];
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return runtime_call([&]() -> int {
+    if (limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
+    if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+    limits[limit] = value;
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* value) {
+  return runtime_call([&] { *value = cudaFuncCachePreferNone; return 0; });
+}
+CUDANALYST_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* value) {
+  return runtime_call([&] { *value = cudaSharedMemBankSizeFourByte; return 0; });
+}
+CUDANALYST_API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaCtxResetPersistingL2Cache() { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaProfilerStart() { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaProfilerStop() { return runtime_call([] { return 0; }); }
+
+CUDANALYST_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
+  return query([&]() -> int {
+    if (!text || bytes < 13) return invalid_value;
+    if (device) return cudaErrorInvalidDevice;
+    std::snprintf(text, static_cast<size_t>(bytes), "%04x:%02x:%02x.0", attribute(cudaDevAttrPciDomainId), attribute(cudaDevAttrPciBusId), attribute(cudaDevAttrPciDeviceId));
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  return query([&]() -> int { return device && text ? (*device = 0, success) : invalid_value; });
+}

@@ -1,0 +1,25 @@
+// Error state as a GPU keeps it: a last error per thread, and faults that break the context for good.
+#pragma once
+
+namespace cudanalyst::errors {
+
+void set_last(int error);
+int peek_last();
+int take_last();
+
+// A device fault. On a GPU the launch has returned by then, so the first call that waits or talks to the device sees it.
+void poison(int error);
+int poisoned();  // what every call returns from then on, else 0
+int fault();
+void lose_device();  // by a reset after a fault: from then on the device is not available
+bool is_fault(int error);  // breaks the context, and arrives after the launch has returned
+
+// What the process leaves behind, for the report's last line.
+int left_behind();
+// A failure that no cudaGetLastError may hide from the report: something was not executed.
+void note_not_executed(int error);
+
+const char* name(int error);
+const char* description(int error);
+
+}  // namespace cudanalyst::errors

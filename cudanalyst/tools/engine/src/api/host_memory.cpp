@@ -1,0 +1,217 @@
+#include "host_memory.hpp"
+
+#include <map>
+
+#include "contract.hpp"
+#include "device.hpp"
+#include "streams.hpp"
+
+namespace cudanalyst::host_memory {
+namespace {
+
+struct Range {
+  size_t bytes;
+  unsigned flags;
+};
+
+struct Registry {
+  std::map<uint64_t, Range> pinned, registered;
+};
+
+Registry& registry() {
+  static auto& instance = *new Registry;
+  return instance;
+}
+
+const Range* holding(const std::map<uint64_t, Range>& ranges, uint64_t address) {
+  auto at = ranges.upper_bound(address);
+  if (at == ranges.begin()) return nullptr;
+  --at;
+  return address - at->first < at->second.bytes ? &at->second : nullptr;
+}
+
+uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+int allocate(void** pointer, size_t bytes, memory::Kind kind) {
+  if (!pointer) return invalid_value;
+  *pointer = nullptr;
+  if (!bytes) return success;
+  const uint64_t address = memory::allocate(bytes, kind);
+  if (!address) return out_of_memory;
+  *pointer = reinterpret_cast<void*>(address);
+  return success;
+}
+
+}  // namespace
+
+Place place_of(const void* pointer) {
+  if (holding(registry().pinned, number(pointer)) || holding(registry().registered, number(pointer))) return Place::pinned;
+  if (!memory::is_device(pointer)) return Place::pageable;
+  const auto found = memory::find(number(pointer));
+  return found && found->kind == memory::Kind::managed ? Place::managed : Place::device;
+}
+
+int allocate_device(void** pointer, size_t bytes) { return allocate(pointer, bytes, memory::Kind::device); }
+
+int allocate_managed(void** pointer, size_t bytes, unsigned flags) {
+  if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return invalid_value;
+  return allocate(pointer, bytes, memory::Kind::managed);
+}
+
+// Kernels reach pinned memory at the host's address, so it comes from memory that both sides see.
+int allocate_pinned(void** pointer, size_t bytes, unsigned flags) {
+  if (flags & ~(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) return invalid_value;
+  const int error = allocate(pointer, bytes, memory::Kind::managed);
+  if (!error && *pointer) registry().pinned[number(*pointer)] = {bytes, flags | cudaHostAllocMapped};
+  return error;
+}
+
+int allocate_pitch(void** pointer, size_t& pitch, size_t width, size_t rows) {
+  const auto unit = static_cast<size_t>(device::attribute(cudaDevAttrTextureAlignment));
+  if (width > SIZE_MAX - unit) return out_of_memory;
+  const size_t rounded = (width + unit - 1) / unit * unit;
+  if (rows && rounded > SIZE_MAX / rows) return out_of_memory;
+  const int error = allocate_device(pointer, rounded * rows);
+  if (!error) pitch = rounded;
+  return error;
+}
+
+int free_device(void* pointer) {
+  if (!pointer) return success;
+  if (registry().pinned.contains(number(pointer))) return invalid_value;
+  return memory::release(number(pointer));
+}
+
+int free_pinned(void* pointer) {
+  if (!pointer) return success;
+  if (!registry().pinned.erase(number(pointer))) return invalid_value;
+  return memory::release(number(pointer));
+}
+
+int register_range(void* pointer, size_t bytes) {
+  if (!pointer || !bytes) return invalid_value;
+  if (holding(registry().registered, number(pointer))) return cudaErrorHostMemoryAlreadyRegistered;
+  registry().registered[number(pointer)] = {bytes, 0};
+  return success;
+}
+
+int unregister_range(void* pointer) { return registry().registered.erase(number(pointer)) ? static_cast<int>(success) : cudaErrorHostMemoryNotRegistered; }
+
+bool pinned_flags(const void* pointer, unsigned& flags) {
+  const Range* found = holding(registry().pinned, number(pointer));
+  if (!found) found = holding(registry().registered, number(pointer));
+  if (found) flags = found->flags;
+  return found;
+}
+
+}  // namespace cudanalyst::host_memory
+
+using namespace cudanalyst;
+using namespace cudanalyst::host_memory;
+
+namespace {
+template <typename Body>
+cudaError_t allocating(const char* function, Body&& body) {
+  return runtime_call([&]() -> int {
+    if (int error = contract::allocation(function)) return error;
+    return body();
+  });
+}
+}  // namespace
+
+CUDANALYST_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  return allocating("cudaMalloc", [&] { return allocate_device(pointer, bytes); });
+}
+CUDANALYST_API cudaError_t cudaFree(void* pointer) {
+  return allocating("cudaFree", [&] { return free_device(pointer); });
+}
+CUDANALYST_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
+  return allocating("cudaMallocManaged", [&] { return allocate_managed(pointer, bytes, flags); });
+}
+CUDANALYST_API cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
+  return allocating("cudaHostAlloc", [&] { return allocate_pinned(pointer, bytes, flags); });
+}
+CUDANALYST_API cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
+  return allocating("cudaMallocHost", [&] { return allocate_pinned(pointer, bytes, cudaHostAllocDefault); });
+}
+CUDANALYST_API cudaError_t cudaFreeHost(void* pointer) {
+  return allocating("cudaFreeHost", [&] { return free_pinned(pointer); });
+}
+CUDANALYST_API cudaError_t cudaMallocPitch(void** pointer, size_t* pitch, size_t width, size_t rows) {
+  return allocating("cudaMallocPitch", [&]() -> int { return pitch ? allocate_pitch(pointer, *pitch, width, rows) : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent extent) {
+  return allocating("cudaMalloc3D", [&]() -> int {
+    if (!pitched) return invalid_value;
+    pitched->xsize = extent.width;
+    pitched->ysize = extent.height;
+    return allocate_pitch(&pitched->ptr, pitched->pitch, extent.width, extent.height * extent.depth);
+  });
+}
+CUDANALYST_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
+  return allocating("cudaMallocAsync", [&]() -> int { return streams::find(stream) ? allocate_device(pointer, bytes) : static_cast<int>(cudaErrorInvalidResourceHandle); });
+}
+CUDANALYST_PER_THREAD(cudaMallocAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+  return allocating("cudaFreeAsync", [&]() -> int { return streams::find(stream) ? free_device(pointer) : static_cast<int>(cudaErrorInvalidResourceHandle); });
+}
+CUDANALYST_PER_THREAD(cudaFreeAsync, _ptsz);
+
+CUDANALYST_API cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
+  return allocating("cudaHostRegister", [&] { return register_range(pointer, bytes); });
+}
+CUDANALYST_API cudaError_t cudaHostUnregister(void* pointer) {
+  return allocating("cudaHostUnregister", [&] { return unregister_range(pointer); });
+}
+CUDANALYST_API cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* pointer, unsigned flags) {
+  return runtime_call([&]() -> int {
+    unsigned ignored = 0;
+    if (!device_pointer || flags || !pinned_flags(pointer, ignored)) return invalid_value;
+    if (!memory::is_device(pointer))
+      return unsupported("function", "cudaHostGetDevicePointer", "kernels cannot reach memory of cudaHostRegister on the CPU engine; allocate it with cudaHostAlloc");
+    *device_pointer = pointer;
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
+  return runtime_call([&]() -> int { return flags && pinned_flags(pointer, *flags) ? success : invalid_value; });
+}
+
+CUDANALYST_API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return runtime_call([&]() -> int {
+    if (!free || !total) return invalid_value;
+    *free = memory::free_bytes();
+    *total = config().memory_bytes;
+    return success;
+  });
+}
+
+CUDANALYST_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  return runtime_call([&]() -> int {
+    if (!attributes) return invalid_value;
+    const bool known = memory::is_device(pointer) && memory::find(reinterpret_cast<uint64_t>(pointer)).has_value();
+    Place place = place_of(pointer);
+    if (place == Place::device && !known) place = Place::pageable;
+    void* address = const_cast<void*>(pointer);
+    *attributes = {};
+    attributes->device = place == Place::pageable ? -2 : 0;
+    attributes->devicePointer = place == Place::pageable ? nullptr : address;
+    attributes->hostPointer = place == Place::device ? nullptr : address;
+    switch (place) {
+      case Place::pageable: attributes->type = cudaMemoryTypeUnregistered; break;
+      case Place::pinned: attributes->type = cudaMemoryTypeHost; break;
+      case Place::device: attributes->type = cudaMemoryTypeDevice; break;
+      case Place::managed: attributes->type = cudaMemoryTypeManaged; break;
+    }
+    return success;
+  });
+}
+
+// Hints about placement: there is one memory.
+CUDANALYST_API cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
+  return runtime_call([&]() -> int { return place_of(pointer) == Place::managed ? success : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t) {
+  return runtime_call([&]() -> int { return place_of(pointer) == Place::managed ? success : invalid_value; });
+}
+CUDANALYST_PER_THREAD(cudaMemPrefetchAsync, _ptsz);

@@ -1,0 +1,139 @@
+// How many blocks fit on a multiprocessor: the least of what warps, registers, shared memory and the block limit allow.
+#include <algorithm>
+#include <climits>
+
+#include "device.hpp"
+#include "launch.hpp"
+
+namespace cudanalyst::occupancy {
+namespace {
+
+// Of compute capability 7.0 to 12.x.
+constexpr int sub_partitions = 4, register_unit = 256, shared_unit = 128;
+
+int round_up(int value, int unit) { return (value + unit - 1) / unit * unit; }
+
+int by_registers(const Function& function, int warps) {
+  const int each = function.registers();
+  if (!each) return INT_MAX;
+  const int per_warp = round_up(each * device::attribute(cudaDevAttrWarpSize), register_unit);
+  const int per_partition = device::attribute(cudaDevAttrMaxRegistersPerMultiprocessor) / sub_partitions;
+  return per_partition / per_warp * sub_partitions / warps;
+}
+
+size_t shared_of(const Function& function, size_t dynamic) {
+  const size_t bytes = function.static_shared() + dynamic + device::attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  return (bytes + shared_unit - 1) / shared_unit * shared_unit;
+}
+
+}  // namespace
+
+int active_blocks(const Function& function, int threads, size_t dynamic, int& blocks) {
+  if (threads <= 0) return invalid_value;
+  blocks = 0;
+  if (threads > function.max_threads() || dynamic > static_cast<size_t>(function.max_dynamic())) return success;
+  const int warp = device::attribute(cudaDevAttrWarpSize), warps = (threads + warp - 1) / warp;
+  const int by_warps = device::attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / warp / warps;
+  const int by_shared = static_cast<int>(device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / shared_of(function, dynamic));
+  blocks = std::min({device::attribute(cudaDevAttrMaxBlocksPerMultiprocessor), by_warps, by_registers(function, warps), by_shared});
+  return success;
+}
+
+int available_shared(const Function& function, int blocks, int threads, size_t& bytes) {
+  int resident = 0;
+  if (int error = active_blocks(function, threads, 0, resident)) return error;
+  if (blocks <= 0 || blocks > resident) return invalid_value;
+  const int each = device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / shared_unit * shared_unit;
+  const int rest = each - static_cast<int>(function.static_shared()) - device::attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  bytes = static_cast<size_t>(std::clamp(rest, 0, function.max_dynamic()));
+  return success;
+}
+
+}  // namespace cudanalyst::occupancy
+
+using namespace cudanalyst;
+
+namespace {
+template <typename Body>
+cudaError_t of_function(const void* host, Body&& body) {
+  return runtime_call([&]() -> int {
+    Function* function = nullptr;
+    if (int error = modules::function_for(host, function)) return error;
+    return body(*function);
+  });
+}
+}  // namespace
+
+CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int threads, size_t dynamic, unsigned) {
+  return of_function(host, [&](Function& function) { return occupancy::active_blocks(function, threads, dynamic, *blocks); });
+}
+CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads, size_t dynamic) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, dynamic, 0);
+}
+CUDANALYST_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* host, int blocks, int threads) {
+  return of_function(host, [&](Function& function) { return occupancy::available_shared(function, blocks, threads, *bytes); });
+}
+
+CUDANALYST_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* host) {
+  return of_function(host, [&](Function& function) -> int {
+    if (!attributes) return invalid_value;
+    *attributes = {};
+    attributes->sharedSizeBytes = function.static_shared();
+    attributes->localSizeBytes = function.info().local_bytes;
+    attributes->maxThreadsPerBlock = function.max_threads();
+    attributes->numRegs = function.registers();
+    attributes->ptxVersion = attributes->binaryVersion = device::architecture();
+    attributes->maxDynamicSharedSizeBytes = function.max_dynamic();
+    attributes->preferredShmemCarveout = function.carveout;
+    attributes->nonPortableClusterSizeAllowed = function.nonportable_cluster;
+    return success;
+  });
+}
+
+namespace cudanalyst {
+int set_function_attribute(Function& function, int attribute, int value) {
+  switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize: {
+      const int most = device::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - static_cast<int>(function.static_shared());
+      if (value < 0 || value > most) return invalid_value;
+      function.max_dynamic_shared = value;
+      return success;
+    }
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+      if (value < -1 || value > 100) return invalid_value;
+      function.carveout = value;
+      return success;
+    case cudaFuncAttributeNonPortableClusterSizeAllowed: function.nonportable_cluster = value != 0; return success;
+    case cudaFuncAttributeClusterDimMustBeSet:
+    case cudaFuncAttributeRequiredClusterWidth:
+    case cudaFuncAttributeRequiredClusterHeight:
+    case cudaFuncAttributeRequiredClusterDepth:
+    case cudaFuncAttributeClusterSchedulingPolicyPreference:
+      return unsupported("function", "cluster attributes of a function", "give the cluster's size at the launch (cudaLaunchAttributeClusterDimension)");
+    default: return invalid_value;
+  }
+}
+}  // namespace cudanalyst
+
+CUDANALYST_API cudaError_t cudaFuncSetAttribute(const void* host, cudaFuncAttribute attribute, int value) {
+  return of_function(host, [&](Function& function) { return set_function_attribute(function, attribute, value); });
+}
+CUDANALYST_API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute, int value, int) {
+  return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
+}
+// Preferences for a cache that this engine does not have.
+CUDANALYST_API cudaError_t cudaFuncSetCacheConfig(const void* host, cudaFuncCache) {
+  return of_function(host, [](Function&) { return 0; });
+}
+CUDANALYST_API cudaError_t cudaFuncSetSharedMemConfig(const void* host, cudaSharedMemConfig) {
+  return of_function(host, [](Function&) { return 0; });
+}
+CUDANALYST_API cudaError_t cudaFuncGetParamInfo(const void* host, size_t index, size_t* offset, size_t* bytes) {
+  return of_function(host, [&](Function& function) -> int {
+    const auto& parameters = function.info().parameters;
+    if (index >= parameters.size()) return invalid_value;
+    if (offset) *offset = parameters[index].offset;
+    if (bytes) *bytes = parameters[index].bytes;
+    return success;
+  });
+}

@@ -1,0 +1,45 @@
+// The four checks: what they are told, and how they report.
+#pragma once
+#include <string>
+
+#include "../exec/core.hpp"
+
+namespace cudanalyst {
+
+struct Finding {
+  std::string check, kind, space, address, message;
+  u32 size = 0;
+  // The other side of a race or barrier.
+  std::string other_access;
+  const Instr* other = nullptr;
+  u64 other_thread = UINT64_MAX;  // linear in the grid
+};
+
+// Writes the finding when it is the first with its instruction and kind; counts it otherwise.
+void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f);
+// A finding of the host API, without a place in device code.
+void report_host_finding(const std::string& kind, u64 address, const std::string& message);
+void write_finding_counts();
+
+// racecheck: ordering.
+void race_start_block(Block& b);
+void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block);
+void race_warp_sync(Warp& w, u32 lanes);
+void race_fence(Warp& w, u32 lanes);
+// A strong access to a location: release publishes, acquire takes over what was published there.
+void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release);
+void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes);
+void race_start_launch(LaunchState& l);
+void race_end_launch();
+
+void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes);
+
+void sync_barrier_completed(Block& b, u32 id, const Instr& i);
+void sync_start_block(Block& b);
+void sync_lanes_exit(Warp& w, u32 lanes);
+void sync_store(Warp& w, const Instr& i, u32 lanes);
+void sync_bad_mask(Warp& w, const Instr& i, u32 lane, u32 mask, u32 bad, const char* why);
+
+}  // namespace cudanalyst

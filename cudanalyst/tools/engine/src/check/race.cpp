@@ -1,0 +1,399 @@
+// racecheck: happens-before between the threads of a launch.
+//
+// Every thread has a clock. What a thread knows of others is kept in three parts: a floor for its block (everything that threads of the block
+// did at an earlier clock), a floor for its warp, and a shared, immutable map with what came over other ways (named barriers, atomics).
+// A barrier of the whole block sets all clocks to one value and makes it the floor, so most questions are one comparison.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <unordered_map>
+
+#include "check.hpp"
+
+namespace cudanalyst {
+
+// Floors by entity: thread, warp of the grid, or block.
+struct Knowledge {
+  std::map<u64, u32> floors;
+};
+
+namespace {
+
+constexpr u64 thread_kind = 0, warp_kind = u64{1} << 62, block_kind = u64{2} << 62;
+
+struct Cell {  // per four bytes
+  u32 write_thread, write_clock, write_pc;  // pc in 24 bits, above it: 1 strong
+  u32 read_thread[2], read_clock[2];
+  u32 read_pc;  // 16 bits each, plus strength in the top bit of each
+};
+static_assert(sizeof(Cell) == 32);
+constexpr u32 strong_write = 1u << 24, split_cell = 1u << 25, pc_mask = 0xffffff;
+constexpr u32 strong_read = 0x8000, read_pc_mask = 0x7fff;
+
+struct Published {
+  std::shared_ptr<Knowledge> knowledge;
+};
+
+struct Race {
+  LaunchState* launch = nullptr;
+  u32 clock = 1;    // highest clock in use
+  u32 floor = 1;    // of the launch: earlier clocks are other launches
+  std::unordered_map<u64, std::shared_ptr<Knowledge>> published;  // by location
+  std::unordered_map<const void*, std::array<Cell, 4>> bytes;     // cells that were accessed by parts, byte by byte
+};
+Race& race() {
+  static auto* instance = new Race;
+  return *instance;
+}
+
+u64 warps_per_block(const Block& b) { return (b.threads + 31) / 32; }
+u32 thread_id(const Warp& w, u32 lane) { return static_cast<u32>(w.block->number * w.block->warps.size() * 32 + w.id * 32 + lane); }
+
+void merge(Knowledge& into, const Knowledge& from) {
+  for (const auto& [entity, floor] : from.floors) {
+    u32& mine = into.floors[entity];
+    mine = std::max(mine, floor);
+  }
+}
+
+// Everything that the thread knows, itself included.
+std::shared_ptr<Knowledge> everything(const Warp& w, u32 lane) {
+  auto made = std::make_shared<Knowledge>();
+  if (w.known[lane]) *made = *w.known[lane];
+  const auto set = [&](u64 entity, u32 floor) {
+    u32& mine = made->floors[entity];
+    mine = std::max(mine, floor);
+  };
+  set(thread_kind | thread_id(w, lane), w.clock[lane] + 1);
+  set(warp_kind | (w.block->number * warps_per_block(*w.block) + w.id), w.warp_floor[lane]);
+  set(block_kind | w.block->number, w.block_floor[lane]);
+  return made;
+}
+
+bool knows_elsewhere(const Warp& w, u32 lane, u32 thread, u32 clock) {
+  const Knowledge* k = w.known[lane].get();
+  if (!k) return false;
+  const u64 per_block = w.block->warps.size() * 32;
+  for (const u64 entity : {thread_kind | thread, warp_kind | thread / 32, block_kind | thread / per_block}) {
+    const auto it = k->floors.find(entity);
+    if (it != k->floors.end() && clock < it->second) return true;
+  }
+  return false;
+}
+
+// Whether the access (thread, clock) comes before what the lane does now. Block floors hold for threads of the own block only.
+inline bool ordered(const Warp& w, u32 lane, u32 me, u32 thread, u32 clock, u32 launch_floor, u32 first_thread, u32 threads) {
+  if (clock < launch_floor || thread == me) return true;
+  if (thread - first_thread < threads) {
+    if (clock < w.block_floor[lane]) return true;
+    if (thread / 32 == me / 32 && clock < w.warp_floor[lane]) return true;
+  }
+  return knows_elsewhere(w, lane, thread, clock);
+}
+
+void report_race(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, const char* hazard, u32 other_thread, u32 other_pc, const char* other_access) {
+  const bool shared = space == AccessSpace::shared;
+  Finding f;
+  f.check = "racecheck";
+  f.space = shared ? "shared" : "global";
+  f.kind = f.space + "_race_" + hazard;
+  f.size = u32{i.bytes} * i.count;
+  f.address = shared ? "shared[" + std::to_string(w.block->shared_bytes) + " B] + " + std::to_string(address) : memory::describe(address);
+  const auto& code = w.context->program->code;
+  f.other = other_pc < code.size() ? &code[other_pc] : nullptr;
+  f.other_access = other_access;
+  const u64 per_block = w.block->warps.size() * 32;
+  f.other_thread = other_thread / per_block * w.block->threads + other_thread % per_block;
+  const char* mine = i.access == Access::read ? "Read" : i.access == Access::write ? "Write" : "Atomic";
+  f.message = std::string(mine) + " of " + f.space + " memory at " + f.address + " races with a" + (*other_access == 'a' ? "n " : " ") + other_access +
+              " by another thread: nothing orders the two";
+  if (f.other) {
+    const Place at = w.context->program->place(*f.other);
+    if (at.line) f.message += " (line " + std::to_string(at.line) + ")";
+  }
+  report_finding(w, i, lane, f);
+}
+
+struct View {
+  Warp& w;
+  const Instr& i;
+  AccessSpace space;
+  u32 launch_floor, first_thread, threads;
+};
+
+inline void read_cell(const View& v, u32 lane, u32 me, Cell& c, u64 address, bool strong) {
+  Warp& w = v.w;
+  if (!(strong && (c.write_pc & strong_write)) && !ordered(w, lane, me, c.write_thread, c.write_clock, v.launch_floor, v.first_thread, v.threads))
+    report_race(w, v.i, lane, v.space, address, "raw", c.write_thread, c.write_pc & pc_mask, c.write_pc & strong_write ? "atomic or volatile write" : "write");
+  // Two reads are kept: one that is not ordered before this one stays, so that a later write meets it.
+  int slot = 0;
+  if (c.read_thread[0] != me && !ordered(w, lane, me, c.read_thread[0], c.read_clock[0], v.launch_floor, v.first_thread, v.threads)) slot = 1;
+  c.read_thread[slot] = me;
+  c.read_clock[slot] = w.clock[lane];
+  const u32 pc = std::min(v.i.pc, read_pc_mask) | (strong ? strong_read : 0);
+  c.read_pc = slot ? (c.read_pc & 0xffff) | pc << 16 : (c.read_pc & 0xffff0000) | pc;
+}
+
+inline void write_cell(const View& v, u32 lane, u32 me, Cell& c, u64 address, bool strong, bool same_value) {
+  Warp& w = v.w;
+  const bool both_strong = strong && (c.write_pc & strong_write);
+  if (!both_strong && !same_value && !ordered(w, lane, me, c.write_thread, c.write_clock, v.launch_floor, v.first_thread, v.threads))
+    report_race(w, v.i, lane, v.space, address, "waw", c.write_thread, c.write_pc & pc_mask, c.write_pc & strong_write ? "atomic or volatile write" : "write");
+  for (int slot = 0; slot < 2; ++slot) {
+    const u32 pc = slot ? c.read_pc >> 16 : c.read_pc & 0xffff;
+    if (strong && (pc & strong_read)) continue;
+    if (same_value) continue;
+    if (!ordered(w, lane, me, c.read_thread[slot], c.read_clock[slot], v.launch_floor, v.first_thread, v.threads)) {
+      report_race(w, v.i, lane, v.space, address, "war", c.read_thread[slot], pc & read_pc_mask, "read");
+      break;
+    }
+  }
+  c.write_thread = me;
+  c.write_clock = w.clock[lane];
+  c.write_pc = v.i.pc | (strong ? strong_write : 0) | (c.write_pc & split_cell);
+}
+
+// A word accessed by parts has four cells of its own.
+std::array<Cell, 4>& parts_of(Cell& c) {
+  auto& all = race().bytes[&c];
+  if (!(c.write_pc & split_cell)) {
+    all.fill(c);
+    c.write_pc |= split_cell;
+  }
+  return all;
+}
+
+template <class F>
+inline void for_cells(Cell* cells, u64 offset, u32 size, F f) {
+  if (size >= 4) {
+    for (u32 k = 0; k < size; k += 4) {
+      Cell& c = cells[(offset + k) / 4];
+      if (__builtin_expect(c.write_pc & split_cell, 0))
+        for (Cell& part : parts_of(c)) f(part, k);
+      else f(c, k);
+    }
+    return;
+  }
+  Cell& c = cells[offset / 4];
+  auto& parts = parts_of(c);
+  for (u32 k = 0; k < size; ++k) f(parts[(offset + k) & 3], k);
+}
+
+// What a store would leave in place is no conflict between writes.
+bool stores_same(Warp& w, const Instr& i, u32 lane, const u8* place) {
+  if (i.v[0] == none) return false;
+  for (u32 k = 0; k < i.count; ++k) {
+    const u8* value = w.registers + i.v[k] + size_t{lane} * i.width;
+    if (std::memcmp(place + size_t{k} * i.bytes, value, i.bytes) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void race_start_launch(LaunchState& l) {
+  Race& r = race();
+  r.launch = &l;
+  if (r.clock > 0xf0000000u) r.clock = 1;  // would take billions of barriers
+  r.floor = ++r.clock;
+  l.clock_floor = r.floor;
+  r.published.clear();
+}
+
+void race_end_launch() { ++race().clock; }
+
+void race_start_block(Block& b) {
+  Race& r = race();
+  const u32 start = ++r.clock;
+  b.clock_base = start;
+  for (Warp& w : b.warps)
+    for (u32 l = 0; l < 32; ++l) {
+      w.clock[l] = start;
+      w.block_floor[l] = w.warp_floor[l] = start;
+      w.fence_clock[l] = 0;
+      w.known[l].reset();
+      w.fenced[l].reset();
+    }
+}
+
+void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
+  Race& r = race();
+  u32 highest = 0;
+  std::shared_ptr<Knowledge> merged, last;
+  bool several = false, all_fenced = true;
+  std::shared_ptr<Knowledge> fenced, last_fenced;
+  for (Warp& w : b.warps)
+    for (u32 rest = whole_block ? w.all : arrived[w.id]; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      highest = std::max(highest, w.clock[l]);
+      if (w.known[l] && w.known[l] != last) {
+        last = w.known[l];
+        if (!merged) merged = last;
+        else {
+          if (!several) merged = std::make_shared<Knowledge>(*merged);
+          several = true;
+          merge(*merged, *last);
+        }
+      }
+      all_fenced &= w.fence_clock[l] == w.clock[l];
+      if (w.fenced[l] && w.fenced[l] != last_fenced) {
+        last_fenced = w.fenced[l];
+        if (!fenced) fenced = std::make_shared<Knowledge>(*last_fenced);
+        else merge(*fenced, *last_fenced);
+      }
+    }
+  const u32 now = highest + 1;
+  r.clock = std::max(r.clock, now);
+  if (!whole_block) {
+    // Those who take part know each other; the rest of the block is as before.
+    merged = merged ? std::make_shared<Knowledge>(*merged) : std::make_shared<Knowledge>();
+    for (Warp& w : b.warps) {
+      const u32 lanes = arrived[w.id];
+      if (!lanes) continue;
+      const u64 warp = b.number * warps_per_block(b) + w.id;
+      if ((w.all & ~lanes) == 0) merged->floors[warp_kind | warp] = std::max(merged->floors[warp_kind | warp], now);
+      else
+        for (u32 l = 0; l < 32; ++l)
+          if (lanes >> l & 1) merged->floors[thread_kind | thread_id(w, l)] = now;
+      // What each knew of its block and warp.
+      for (u32 rest = lanes; rest; rest &= rest - 1) {
+        const u32 l = static_cast<u32>(__builtin_ctz(rest));
+        u32& block = merged->floors[block_kind | b.number];
+        block = std::max(block, w.block_floor[l]);
+        u32& own = merged->floors[warp_kind | warp];
+        own = std::max(own, w.warp_floor[l]);
+      }
+    }
+  }
+  for (Warp& w : b.warps)
+    for (u32 rest = whole_block ? w.all : arrived[w.id]; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      w.clock[l] = now;
+      if (whole_block) w.block_floor[l] = w.warp_floor[l] = now;
+      w.known[l] = merged;
+      if (fenced) w.fenced[l] = fenced;
+      if (all_fenced && whole_block) {
+        // Everybody fenced before the barrier: whoever signals after it signals for all.
+        w.fence_clock[l] = now - 1;
+      }
+    }
+  if (all_fenced && whole_block) {
+    auto all = fenced ? std::make_shared<Knowledge>(*fenced) : std::make_shared<Knowledge>();
+    all->floors[block_kind | b.number] = now;
+    if (merged) merge(*all, *merged);
+    for (Warp& w : b.warps)
+      for (auto& f : w.fenced) f = all;
+  }
+}
+
+void race_warp_sync(Warp& w, u32 lanes) {
+  u32 highest = 0;
+  bool uniform = true;
+  const std::shared_ptr<Knowledge>& first = w.known[__builtin_ctz(lanes)];
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    highest = std::max(highest, w.clock[l]);
+    uniform &= w.known[l] == first;
+  }
+  const u32 now = highest + 1;
+  race().clock = std::max(race().clock, now);
+  const bool whole = (w.live & ~lanes) == 0;
+  std::shared_ptr<Knowledge> merged = first;
+  if (!uniform || !whole) {
+    merged = first ? std::make_shared<Knowledge>(*first) : std::make_shared<Knowledge>();
+    for (u32 rest = lanes; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      if (w.known[l] && w.known[l] != first) merge(*merged, *w.known[l]);
+      if (!whole) merged->floors[thread_kind | thread_id(w, l)] = now;
+    }
+  }
+  u32 block = 0, warp = 0;
+  for (u32 l = 0; l < 32; ++l)
+    if (lanes >> l & 1) block = std::max(block, w.block_floor[l]), warp = std::max(warp, w.warp_floor[l]);
+  for (u32 l = 0; l < 32; ++l) {
+    if (!(lanes >> l & 1)) continue;
+    // A fence carries over to those who synchronise with the thread that made it.
+    if (w.fence_clock[l] == w.clock[l]) w.fence_clock[l] = now;
+    w.clock[l] = now;
+    w.block_floor[l] = block;
+    w.warp_floor[l] = whole ? now : warp;
+    w.known[l] = merged;
+  }
+}
+
+void race_fence(Warp& w, u32 lanes) {
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    w.fenced[l] = everything(w, l);
+    w.fence_clock[l] = w.clock[l];
+  }
+}
+
+void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release) {
+  auto& published = race().published;
+  const auto found = published.find(key);
+  if (acquire && found != published.end()) {
+    auto known = w.known[lane] ? std::make_shared<Knowledge>(*w.known[lane]) : std::make_shared<Knowledge>();
+    merge(*known, *found->second);
+    w.known[lane] = known;
+  }
+  if (!release) return;
+  std::shared_ptr<Knowledge> mine = full_release ? everything(w, lane) : w.fenced[lane];
+  if (!mine) return;
+  if (found != published.end()) {
+    mine = std::make_shared<Knowledge>(*mine);
+    merge(*mine, *found->second);  // a chain of releases keeps what came before
+  }
+  published[key] = mine;
+  if (full_release) {
+    ++w.clock[lane];
+    race().clock = std::max(race().clock, w.clock[lane]);
+  } else if (w.fence_clock[lane] == w.clock[lane]) {
+    // What follows is not covered by the fence.
+    ++w.clock[lane];
+    race().clock = std::max(race().clock, w.clock[lane]);
+  }
+}
+
+void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
+  const bool shared = space == AccessSpace::shared;
+  const memory::Layout& layout = memory::layout();
+  Cell* cells = shared ? reinterpret_cast<Cell*>(w.block->shared_race.data()) : reinterpret_cast<Cell*>(layout.race);
+  const u64 base = shared ? 0 : layout.base;
+  const u32 size = u32{i.bytes} * i.count;
+  const u32 per_block = static_cast<u32>(w.block->warps.size() * 32);
+  const View v{w, i, space, shared ? w.block->clock_base : w.context->launch->clock_floor, static_cast<u32>(w.block->number) * per_block, per_block};
+  const u32 first = thread_id(w, 0);
+  const bool strong = i.strong;
+  const u8* host = shared ? w.block->shared : reinterpret_cast<const u8*>(w.context->delta);
+  u64 previous = UINT64_MAX;
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    const u64 offset = address[l] - base;
+    if (strong) {
+      const u64 key = reinterpret_cast<u64>(host) + address[l];
+      race_synchronise(w, l, key, i.access != Access::read && !(i.mix == MixClass::barrier), i.access != Access::write && i.mix != MixClass::barrier, i.release);
+    }
+    if (i.access == Access::read) {
+      // Of lanes that read the same word one after the other, the first and the last stand for all.
+      if (offset == previous && (rest & (rest - 1)) && address[__builtin_ctz(rest & (rest - 1))] == address[l]) continue;
+      previous = offset;
+      for_cells(cells, offset, size, [&](Cell& c, u32 k) { read_cell(v, l, first + l, c, address[l] + k, strong); });
+    } else {
+      const bool same = i.access == Access::write && stores_same(w, i, l, host + address[l]);
+      for_cells(cells, offset, size, [&](Cell& c, u32 k) { write_cell(v, l, first + l, c, address[l] + k, strong, same); });
+    }
+  }
+}
+
+void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes) {
+  Cell* cells = reinterpret_cast<Cell*>(w.block->shared_race.data());
+  const u32 per_block = static_cast<u32>(w.block->warps.size() * 32);
+  Instr as_write = i;
+  as_write.access = Access::write;
+  as_write.bytes = static_cast<u8>(bytes);
+  const View v{w, as_write, AccessSpace::shared, w.block->clock_base, static_cast<u32>(w.block->number) * per_block, per_block};
+  for_cells(cells, offset, bytes, [&](Cell& c, u32 k) { write_cell(v, lane, thread_id(w, lane), c, offset + k, false, false); });
+}
+
+}  // namespace cudanalyst

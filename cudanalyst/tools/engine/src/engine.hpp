@@ -1,0 +1,133 @@
+// The engine as its API layer sees it: device memory, modules, launches. Implemented by module/, isa/, exec/, check/ and prof/.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cudanalyst {
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+};
+
+enum class Mode { run, check, profile };
+
+enum Check : unsigned { memcheck = 1, racecheck = 2, initcheck = 4, synccheck = 8, all_checks = 15 };
+
+// Read once from the environment (REPORT.md).
+struct Config {
+  Mode mode = Mode::run;
+  unsigned checks = 0;  // set of Check; 0 unless mode is check
+  std::string report_path;
+  uint64_t seed = 0;
+  unsigned threads = 1;
+  uint64_t max_warp_instructions = 0;  // 0: none
+  size_t memory_bytes = size_t{4} << 30;
+  std::string device_path;
+};
+
+const Config& config();
+
+// One line of the report; `json` is a complete object without newline. Thread-safe, flushed. Does nothing without a report.
+void report_line(std::string_view json);
+// Appends `text` as a JSON string literal with quotes; control characters and invalid UTF-8 are escaped.
+void append_json_string(std::string& out, std::string_view text);
+
+// CUDA runtime error codes that the engine itself produces (values of cudaError_t).
+enum Error : int {
+  success = 0,
+  invalid_value = 1,
+  out_of_memory = 2,
+  invalid_configuration = 9,
+  invalid_symbol = 13,
+  invalid_device_function = 98,
+  illegal_address = 700,
+  launch_out_of_resources = 701,
+  launch_timeout = 702,
+  assert_triggered = 710,
+  hardware_stack_error = 714,
+  illegal_instruction = 715,
+  misaligned_address = 716,
+  invalid_address_space = 717,
+  invalid_pc = 718,
+  launch_failure = 719,
+  not_supported = 801,
+};
+
+// Device memory. Device addresses lie in a range that the host cannot touch (PROT_NONE), so a host dereference of a device pointer
+// faults as on a GPU; the same bytes are mapped at another address for the engine. Managed memory is readable at its own address.
+namespace memory {
+enum class Kind { device, managed, global_variable, constant_variable };
+// 0 when out of memory. Allocations are 256-byte aligned, separated by a gap that belongs to none, never reused while check mode is on.
+uint64_t allocate(size_t bytes, Kind kind, std::string_view name = {}, size_t align = 256);
+// success; invalid_value for a pointer that is not the start of a live allocation (memcheck reports double and wrong frees).
+Error release(uint64_t address);
+struct Allocation {
+  uint64_t address;
+  size_t bytes;
+  Kind kind;
+  bool live;
+  std::string name;
+};
+// The allocation, live or released, that holds the address, or nullopt.
+std::optional<Allocation> find(uint64_t address);
+void rename(uint64_t address, std::string_view name);  // writes the report's `allocation` line
+bool is_device(const void* pointer);  // lies in the device range at all
+// Where the host side of the engine reads and writes the byte; nullptr unless [address, address + bytes) lies in one live allocation.
+uint8_t* host_view(uint64_t address, size_t bytes);
+// Copies and fills by the API: mark bytes initialised, propagate initialised state from device to device.
+Error write(uint64_t to, const void* from, size_t bytes);
+Error read(void* to, uint64_t from, size_t bytes);
+Error copy(uint64_t to, uint64_t from, size_t bytes);
+Error fill(uint64_t to, uint8_t value, size_t bytes);
+size_t free_bytes();
+}  // namespace memory
+
+struct Parameter {
+  size_t offset, bytes;
+};
+
+struct KernelInfo {
+  std::string symbol, name;  // mangled, demangled
+  std::vector<Parameter> parameters;
+  size_t static_shared_bytes = 0, local_bytes = 0;
+  uint32_t max_threads = 0;          // of .maxntid, else 0
+  uint32_t required_threads[3] = {};  // of .reqntid, else 0
+  bool cooperative = false;           // uses grid-wide sync
+};
+
+class Kernel;
+class Module;
+
+struct Symbol {
+  uint64_t address;
+  size_t bytes;
+};
+
+// Decodes PTX text. Kernels whose code holds something unsupported load, and fail when launched (and are reported then);
+// text that is not PTX gives nullptr and a message.
+std::shared_ptr<Module> load_ptx(std::string_view text, std::string& message);
+Kernel* find_kernel(Module& module, std::string_view symbol);
+std::optional<Symbol> find_variable(Module& module, std::string_view symbol);
+std::vector<std::string> kernel_symbols(const Module& module);
+const KernelInfo& info(const Kernel& kernel);
+
+struct Launch {
+  Dim3 grid, block;
+  size_t dynamic_shared_bytes = 0;
+  bool cooperative = false;
+  Dim3 cluster{};
+};
+
+// Runs a launch to its end. `parameters` is the packed parameter block (KernelInfo::parameters). The result is what a GPU would
+// leave as the error of the launch; details are in the report.
+Error launch(Kernel& kernel, const Launch& launch, const uint8_t* parameters, size_t parameter_bytes);
+
+// Writes profile records and finding counts; called once at an orderly end (and from atexit).
+void finish_report();
+
+}  // namespace cudanalyst

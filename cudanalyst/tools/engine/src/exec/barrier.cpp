@@ -1,0 +1,85 @@
+// Barriers of a block: bar.sync, bar.arrive, bar.red, with or without a count.
+#include "../check/check.hpp"
+#include "core.hpp"
+
+namespace cudanalyst {
+namespace {
+
+u32 arrived_threads(const Block& b, const Barrier& bar) {
+  u32 total = 0;
+  for (const Warp& w : b.warps) {
+    const u32 lanes = bar.arrived[w.id];
+    if (lanes) total += (w.live & ~lanes) == 0 ? 32 : static_cast<u32>(__builtin_popcount(lanes));
+  }
+  return total;
+}
+
+void finish(Block& b, u32 id) {
+  Barrier& bar = b.barriers[id];
+  const Program& p = *b.context->program;
+  if (b.context->checks & synccheck) {
+    for (Warp& w : b.warps)
+      if (bar.arrived[w.id]) {
+        sync_barrier_completed(b, id, p.code[w.barrier_pc[__builtin_ctz(bar.arrived[w.id])]]);
+        break;
+      }
+  }
+  if (b.context->checks & racecheck) race_barrier(b, bar.arrived, bar.expected == 0);
+  u32 total = 0;
+  for (const u32 lanes : bar.arrived) total += static_cast<u32>(__builtin_popcount(lanes));
+  for (Warp& w : b.warps) {
+    for (u32 rest = bar.arrived[w.id] & w.blocked & ~w.waiting_sync; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      if (w.barrier_id[l] != id) continue;
+      w.blocked &= ~(1u << l);
+      const Instr& i = p.code[w.barrier_pc[l]];
+      if (i.d == none) continue;
+      u8* target = w.frames[l]->registers + i.d;
+      if (i.option == 1) reinterpret_cast<u32*>(target)[l] = bar.reduction;
+      else target[l] = i.option == 2 ? bar.reduction == total : bar.reduction != 0;
+    }
+    if (bar.arrived[w.id]) ++w.barriers_passed;
+  }
+  std::fill(bar.arrived.begin(), bar.arrived.end(), 0);
+  bar.active = false;
+  bar.count = bar.reduction = 0;
+}
+
+}  // namespace
+
+bool barrier_try_complete(Block& b, u32 id) {
+  Barrier& bar = b.barriers[id];
+  if (!bar.active) return false;
+  if (bar.expected == 0 ? bar.count < b.live_threads : arrived_threads(b, bar) < bar.expected) return false;
+  finish(b, id);
+  return true;
+}
+
+void barrier_check_all(Block& b) {
+  for (u32 id = 0; id < 16; ++id)
+    if (b.barriers[id].active) barrier_try_complete(b, id);
+}
+
+void barrier_arrive(Warp& w, const Instr& i, u32 lanes, u32 id, u32 expected, bool wait) {
+  Block& b = *w.block;
+  if (id > 15 || expected % 32 != 0) {
+    fault(w, i, launch_failure, id > 15 ? "There are 16 barriers, 0 to 15; this is " + std::to_string(id)
+                                        : "The thread count of a barrier must be a multiple of 32, not " + std::to_string(expected),
+          static_cast<u32>(__builtin_ctz(lanes)));
+    return;
+  }
+  Barrier& bar = b.barriers[id];
+  if (!bar.active) {
+    bar.active = true;
+    bar.expected = expected;
+    bar.arrived.assign(b.warps.size(), 0);
+  }
+  bar.arrived[w.id] |= lanes;
+  bar.count += static_cast<u32>(__builtin_popcount(lanes));
+  for (u32 l = 0; l < 32; ++l)
+    if (lanes >> l & 1) w.barrier_id[l] = static_cast<u8>(id);
+  if (wait) w.blocked |= lanes;
+  barrier_try_complete(b, id);
+}
+
+}  // namespace cudanalyst

@@ -1,0 +1,218 @@
+// f32 and f64 arithmetic. Results round once, as PTX says; approximate functions are computed more exactly than a GPU does, so they may differ
+// from one in the last place. Rounding other than to nearest, flushing of subnormals, and saturation wrap the plain executor.
+#include <cfenv>
+#include <cmath>
+
+#include "lanes.hpp"
+
+namespace cudanalyst::isa {
+namespace {
+
+constexpr float nan32() { return std::bit_cast<float>(0x7fffffffu); }
+inline float quiet(float r) { return r == r ? r : nan32(); }
+inline double quiet(double r) { return r; }
+
+constexpr auto add_of = [](auto a, auto b) { return quiet(a + b); };
+constexpr auto sub_of = [](auto a, auto b) { return quiet(a - b); };
+constexpr auto mul_of = [](auto a, auto b) { return quiet(a * b); };
+constexpr auto div_of = [](auto a, auto b) { return quiet(a / b); };
+constexpr auto fma32 = [](float a, float b, float c) { return quiet(__builtin_fmaf(a, b, c)); };
+constexpr auto fma64 = [](double a, double b, double c) { return __builtin_fma(a, b, c); };
+
+// A NaN loses; minus zero is below zero.
+constexpr auto min_of = [](auto a, auto b) {
+  using T = decltype(a);
+  using U = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  const T equal = std::bit_cast<T>(U(std::bit_cast<U>(a) | std::bit_cast<U>(b)));
+  const T lower = a < b ? a : b;
+  const T either = a == b ? equal : lower;
+  return quiet(a != a ? b : b != b ? a : either);
+};
+constexpr auto max_of = [](auto a, auto b) {
+  using T = decltype(a);
+  using U = std::conditional_t<sizeof(T) == 4, u32, u64>;
+  const T equal = std::bit_cast<T>(U(std::bit_cast<U>(a) & std::bit_cast<U>(b)));
+  const T upper = b < a ? a : b;
+  const T either = a == b ? equal : upper;
+  return quiet(a != a ? b : b != b ? a : either);
+};
+constexpr auto min_nan = [](float a, float b) { return a != a || b != b ? nan32() : min_of(a, b); };
+constexpr auto max_nan = [](float a, float b) { return a != a || b != b ? nan32() : max_of(a, b); };
+
+inline float flush(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
+
+struct Wrap {
+  const Instr* inner;
+  int rounding;
+  bool flush_sources, flush_result, saturate, wide;
+  unsigned n;
+  u32 source[3], flushed[3];
+};
+
+void wrapped(Warp& w, const Instr& i) {
+  const Wrap& k = *static_cast<const Wrap*>(i.more);
+  if (k.flush_sources)
+    for (unsigned s = 0; s < k.n; ++s) {
+      const float* from = reg<float>(w, k.source[s]);
+      float* to = reg<float>(w, k.flushed[s]);
+      for (int l = 0; l < 32; ++l) to[l] = flush(from[l]);
+    }
+  if (k.rounding != FE_TONEAREST) std::fesetround(k.rounding);
+  k.inner->fn(w, *k.inner);
+  if (k.rounding != FE_TONEAREST) std::fesetround(FE_TONEAREST);
+  if (k.wide) {
+    if (k.saturate) {
+      const double* d = reg<double>(w, i.d);
+      each<double>(w, i.d, [&](int l) { return d[l] > 0 ? (d[l] < 1 ? d[l] : 1.0) : 0.0; });
+    }
+    return;
+  }
+  const float* d = reg<float>(w, i.d);
+  if (k.flush_result) each<float>(w, i.d, [&](int l) { return flush(d[l]); });
+  if (k.saturate) each<float>(w, i.d, [&](int l) { return d[l] > 0 ? (d[l] < 1 ? d[l] : 1.0f) : 0.0f; });
+}
+
+}  // namespace
+
+// Applies .rz .rm .rp .ftz .sat of the statement to the decoded instruction.
+void wrap_float(Decoder& d, unsigned n, bool float_result) {
+  int rounding = FE_TONEAREST;
+  if (d.has(".rz")) rounding = FE_TOWARDZERO;
+  if (d.has(".rm")) rounding = FE_DOWNWARD;
+  if (d.has(".rp")) rounding = FE_UPWARD;
+  const bool ftz = d.has(".ftz"), saturate = d.has(".sat");
+  if (rounding == FE_TONEAREST && !ftz && !saturate) return;
+  auto* k = new Wrap{nullptr, rounding, ftz, ftz && float_result, saturate, width(d.types.back()) == 8, n, {d.i.a, d.i.b, d.i.c}, {}};
+  d.program.owned.emplace_back(k, [](void* p) { delete static_cast<Wrap*>(p); });
+  Instr inner = d.i;
+  if (ftz) {
+    u32* slot[3] = {&inner.a, &inner.b, &inner.c};
+    for (unsigned s = 0; s < n; ++s) *slot[s] = k->flushed[s] = d.scratch(4);
+  }
+  k->inner = d.keep(inner);
+  d.i.fn = wrapped;
+  d.i.more = k;
+}
+
+namespace {
+
+template <auto F>
+void two(Decoder& d) {
+  const bool wide = d.type() == Type::f64;
+  sources(d, 2, wide ? 8 : 4);
+  finish(d, wide ? binary<double, double, double, F> : binary<float, float, float, F>, wide ? MixClass::fp64 : MixClass::fp32);
+  wrap_float(d, 2, true);
+}
+void fma(Decoder& d) {
+  const bool wide = d.type() == Type::f64;
+  sources(d, 3, wide ? 8 : 4);
+  finish(d, wide ? ternary<double, double, double, double, fma64> : ternary<float, float, float, float, fma32>, wide ? MixClass::fp64 : MixClass::fp32);
+  wrap_float(d, 3, true);
+}
+void smallest(Decoder& d) { d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, min_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<min_of>(d); }
+void largest(Decoder& d) { d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, max_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<max_of>(d); }
+
+void sign(Decoder& d) {
+  const bool wide = d.type() == Type::f64, negate = d.statement->op[0] == 'n';
+  sources(d, 1, wide ? 8 : 4);
+  finish(d,
+         wide ? (negate ? unary<u64, u64, [](u64 a) { return a ^ u64{1} << 63; }> : unary<u64, u64, [](u64 a) { return a & ~(u64{1} << 63); }>)
+              : (negate ? unary<u32, u32, [](u32 a) { return a ^ 0x80000000u; }> : unary<u32, u32, [](u32 a) { return a & 0x7fffffffu; }>),
+         wide ? MixClass::fp64 : MixClass::fp32);
+  wrap_float(d, 1, true);
+}
+void copysign(Decoder& d) {
+  const bool wide = d.type() == Type::f64;
+  sources(d, 2, wide ? 8 : 4);
+  finish(d,
+         wide ? binary<u64, u64, u64, [](u64 a, u64 b) { return (b & ~(u64{1} << 63)) | (a & u64{1} << 63); }>
+              : binary<u32, u32, u32, [](u32 a, u32 b) { return (b & 0x7fffffffu) | (a & 0x80000000u); }>,
+         wide ? MixClass::fp64 : MixClass::fp32);
+}
+
+template <class T, class U, int test>
+constexpr auto is_class = [](T a) {
+  const U bits = std::bit_cast<U>(a) & U(U(~U(0)) >> 1);
+  const U infinity = sizeof(T) == 4 ? U(0x7f800000u) : U(0x7ff0000000000000ull), normal = sizeof(T) == 4 ? U(0x00800000u) : U(0x0010000000000000ull);
+  switch (test) {
+    case 0: return u8(bits < infinity);
+    case 1: return u8(bits == infinity);
+    case 2: return u8(bits <= infinity);
+    case 3: return u8(bits > infinity);
+    case 4: return u8(bits >= normal && bits < infinity);
+    default: return u8(bits < normal && bits != 0);
+  }
+};
+template <class T, class U>
+Execute pick_test(int n) {
+  constexpr Execute all[] = {unary<u8, T, is_class<T, U, 0>>, unary<u8, T, is_class<T, U, 1>>, unary<u8, T, is_class<T, U, 2>>,
+                             unary<u8, T, is_class<T, U, 3>>, unary<u8, T, is_class<T, U, 4>>, unary<u8, T, is_class<T, U, 5>>};
+  return all[n];
+}
+void testp(Decoder& d) {
+  d.expect_operands(2);
+  const bool wide = d.type() == Type::f64;
+  d.i.d = d.target(0, 1);
+  d.i.a = d.source(1, wide ? 8 : 4);
+  const char* names[] = {".finite", ".infinite", ".number", ".notanumber", ".normal", ".subnormal"};
+  int n = 0;
+  while (!d.has(names[n])) ++n;
+  finish(d, wide ? pick_test<double, u64>(n) : pick_test<float, u32>(n), MixClass::predicate);
+}
+
+template <auto F, auto G>
+void one(Decoder& d) {
+  const bool wide = d.type() == Type::f64;
+  sources(d, 1, wide ? 8 : 4);
+  finish(d, wide ? unary<double, double, G> : unary<float, float, F>, wide ? MixClass::fp64 : MixClass::special_function);
+  wrap_float(d, 1, true);
+}
+template <auto F>
+void function(Decoder& d) {
+  sources(d, 1, 4);
+  finish(d, unary_slow<float, float, F>, MixClass::special_function);
+  wrap_float(d, 1, true);
+}
+// The f64 approximations keep the upper half of a double, as the instruction does.
+constexpr auto upper = [](double r) { return std::bit_cast<double>(std::bit_cast<u64>(r) & 0xffffffff00000000ull); };
+constexpr auto rcp64 = [](double a) { return 1 / a; };
+constexpr auto rcp64_ftz = [](double a) { return upper(std::fabs(a) < 2.2250738585072014e-308 ? std::copysign(INFINITY, a) : 1 / a); };
+constexpr auto rsqrt64_ftz = [](double a) { return upper(std::fabs(a) < 2.2250738585072014e-308 ? std::copysign(INFINITY, a) : 1 / std::sqrt(a)); };
+void approximate64(Decoder& d) {
+  sources(d, 1, 8);
+  finish(d, d.statement->op[1] == 'c' ? unary_slow<double, double, rcp64_ftz> : unary_slow<double, double, rsqrt64_ftz>, MixClass::fp64);
+}
+constexpr auto rcp32 = [](float a) { return quiet(1 / a); };
+constexpr auto sqrt32 = [](float a) { return quiet(__builtin_sqrtf(a)); };
+constexpr auto sqrt64 = [](double a) { return __builtin_sqrt(a); };
+constexpr auto rsqrt32 = [](float a) { return quiet(static_cast<float>(1 / __builtin_sqrt(static_cast<double>(a)))); };
+constexpr auto rsqrt64 = [](double a) { return 1 / __builtin_sqrt(a); };
+constexpr auto exp2_of = [](float a) { return quiet(std::exp2(a)); };
+constexpr auto log2_of = [](float a) { return quiet(std::log2(a)); };
+constexpr auto sin_of = [](float a) { return quiet(static_cast<float>(std::sin(static_cast<double>(a)))); };
+constexpr auto cos_of = [](float a) { return quiet(static_cast<float>(std::cos(static_cast<double>(a)))); };
+constexpr auto tanh_of = [](float a) { return quiet(static_cast<float>(std::tanh(static_cast<double>(a)))); };
+
+#define ROUND "{.rn|.rz|.rm|.rp}"
+constexpr Row rows[] = {
+    {"add" ROUND "{.ftz}{.sat}.f32", two<add_of>}, {"add" ROUND ".f64", two<add_of>},
+    {"sub" ROUND "{.ftz}{.sat}.f32", two<sub_of>}, {"sub" ROUND ".f64", two<sub_of>},
+    {"mul" ROUND "{.ftz}{.sat}.f32", two<mul_of>}, {"mul" ROUND ".f64", two<mul_of>},
+    {"fma(.rn|.rz|.rm|.rp){.ftz}{.sat}.f32", fma}, {"fma(.rn|.rz|.rm|.rp).f64", fma},
+    {"mad" ROUND "{.ftz}{.sat}.f32", fma}, {"mad(.rn|.rz|.rm|.rp).f64", fma},
+    {"div(.rn|.rz|.rm|.rp){.ftz}.f32", two<div_of>}, {"div(.approx|.full){.ftz}.f32", two<div_of>}, {"div(.rn|.rz|.rm|.rp).f64", two<div_of>},
+    {"min{.ftz}{.NaN}.f32", smallest}, {"min.f64", two<min_of>}, {"max{.ftz}{.NaN}.f32", largest}, {"max.f64", two<max_of>},
+    {"neg{.ftz}.f32", sign}, {"neg.f64", sign}, {"abs{.ftz}.f32", sign}, {"abs.f64", sign},
+    {"copysign(.f32|.f64)", copysign}, {"testp(.finite|.infinite|.number|.notanumber|.normal|.subnormal)(.f32|.f64)", testp},
+    {"rcp(.approx|.rn|.rz|.rm|.rp){.ftz}.f32", one<rcp32, rcp64>}, {"rcp(.rn|.rz|.rm|.rp).f64", one<rcp32, rcp64>},
+    {"sqrt(.approx|.rn|.rz|.rm|.rp){.ftz}.f32", one<sqrt32, sqrt64>}, {"sqrt(.rn|.rz|.rm|.rp).f64", one<sqrt32, sqrt64>},
+    {"rsqrt.approx{.ftz}.f32", one<rsqrt32, rsqrt64>}, {"rsqrt.approx.f64", one<rsqrt32, rsqrt64>},
+    {"rcp.approx.ftz.f64", approximate64}, {"rsqrt.approx.ftz.f64", approximate64},
+    {"ex2.approx{.ftz}.f32", function<exp2_of>}, {"lg2.approx{.ftz}.f32", function<log2_of>},
+    {"sin.approx{.ftz}.f32", function<sin_of>}, {"cos.approx{.ftz}.f32", function<cos_of>}, {"tanh.approx.f32", function<tanh_of>},
+};
+}  // namespace
+
+std::span<const Row> float_rows() { return rows; }
+
+}  // namespace cudanalyst::isa

@@ -1,0 +1,135 @@
+// mov, cvta, isspacep, and packing of vectors.
+#include "lanes.hpp"
+
+namespace cudanalyst::isa {
+namespace {
+
+template <class T>
+void copy(Warp& w, const Instr& i) { unary<T, T, [](T a) { return a; }>(w, i); }
+
+template <class Wide, class Narrow>
+void pack(Warp& w, const Instr& i) {
+  constexpr int n = sizeof(Wide) / sizeof(Narrow);
+  each<Wide>(w, i.d, [&](int l) {
+    Wide result = 0;
+    for (int k = 0; k < n; ++k) result |= static_cast<Wide>(reg<Narrow>(w, i.v[k])[l]) << (8 * sizeof(Narrow) * static_cast<unsigned>(k));
+    return result;
+  });
+}
+template <class Wide, class Narrow>
+void unpack(Warp& w, const Instr& i) {
+  constexpr unsigned n = sizeof(Wide) / sizeof(Narrow);
+  Wide copy[32];
+  std::memcpy(copy, reg<Wide>(w, i.a), sizeof copy);
+  for (unsigned k = 0; k < n; ++k) each<Narrow>(w, i.v[k], [&](int l) { return static_cast<Narrow>(copy[l] >> (8 * sizeof(Narrow) * k)); });
+}
+void local_address(Warp& w, const Instr& i) {
+  const u64 at = w.frame->local + static_cast<u64>(i.offset) + (i.option ? w.context->local_window : 0);
+  if (i.width == 4) each<u32>(w, i.d, [&](int) { return static_cast<u32>(at); });
+  else each<u64>(w, i.d, [&](int) { return at; });
+}
+void parameter_address(Warp& w, const Instr& i) {
+  const u64 at = reinterpret_cast<u64>(w.context->launch->parameters) - w.context->delta + static_cast<u64>(i.offset);
+  each<u64>(w, i.d, [&](int) { return at; });
+}
+void clock(Warp& w, const Instr& i) {
+  const u64 now = w.block->executed + w.executed + ++w.context->clock_now;
+  const u64 value = i.option == 1 ? now * 8 / 1000 * 1000 : now;
+  if (i.width == 4) each<u32>(w, i.d, [&](int) { return static_cast<u32>(i.option == 2 ? value >> 32 : value); });
+  else each<u64>(w, i.d, [&](int) { return value; });
+}
+
+void vector_move(Decoder& d) {
+  const unsigned n = width(d.type());
+  const bool from = d.operand(1).kind == Operand::vector;
+  const Operand& v = d.operand(from ? 1 : 0);
+  if (v.count < 2 || v.count > 8 || n % v.count) Decoder::reject("a vector of this length");
+  const unsigned part = n / v.count;
+  for (u32 k = 0; k < v.count; ++k) d.i.v[k] = from ? d.source(d.part(v, k), part) : d.target(d.part(v, k), part);
+  if (from) d.i.d = d.target(0, n);
+  else d.i.a = d.source(1, n);
+  Execute fn = nullptr;
+  if (n == 8 && part == 4) fn = from ? pack<u64, u32> : unpack<u64, u32>;
+  else if (n == 8 && part == 2) fn = from ? pack<u64, u16> : unpack<u64, u16>;
+  else if (n == 4 && part == 2) fn = from ? pack<u32, u16> : unpack<u32, u16>;
+  finish(d, fn, MixClass::other);
+}
+
+void mov(Decoder& d) {
+  d.expect_operands(2);
+  const Type t = d.type();
+  const unsigned n = width(t);
+  const Operand& source = d.operand(1);
+  if (source.kind == Operand::vector || d.operand(0).kind == Operand::vector) return vector_move(d);
+  if (t == Type::pred) {
+    bool negated = false;
+    d.i.d = d.target(0, 1);
+    d.i.a = d.predicate(source, negated);
+    if (negated) Decoder::reject("a negated operand");
+    return finish(d, copy<u8>, MixClass::predicate);
+  }
+  d.i.d = d.target(0, n);
+  d.i.width = static_cast<u8>(n);
+  if (source.kind == Operand::variable && (source.base->space == Space::local || source.base->space == Space::param)) {
+    d.i.offset = static_cast<s64>(source.base->address) + source.value;
+    if (source.base->space == Space::param && d.is_entry && n == 8)
+      for (const auto& p : d.function.parameters)
+        if (&p == source.base) return finish(d, parameter_address, MixClass::other);
+    return finish(d, local_address, MixClass::other);
+  }
+  if (source.kind == Operand::name && (source.text.substr(0, 6) == "%clock" || source.text == "%globaltimer" || source.text == "%globaltimer_lo" || source.text == "%globaltimer_hi")) {
+    d.i.option = source.text.substr(0, 2) == "%g" ? 1 : source.text == "%clock_hi" ? 2 : 0;
+    if (source.text == "%globaltimer_hi") Decoder::reject("the upper half of the timer");
+    return finish(d, clock, MixClass::other);
+  }
+  d.i.a = d.source(1, n);
+  finish(d, n == 2 ? copy<u16> : n == 4 ? copy<u32> : copy<u64>, MixClass::other);
+}
+
+void add_constant(Warp& w, const Instr& i) {
+  const u64* a = reg<u64>(w, i.a);
+  const u64 k = i.option == 0 ? 0 : i.option2 == 0 ? w.context->shared_window : w.context->local_window;
+  each<u64>(w, i.d, [&](int l) { return i.option == 1 ? a[l] + k : a[l] - k; });
+}
+void cvta(Decoder& d) {
+  d.expect_operands(2);
+  d.i.d = d.target(0, 8);
+  const Operand& o = d.operand(1);
+  const bool shared = d.has(".shared") || d.has(".shared::cta") || d.has(".shared::cluster"), local = d.has(".local");
+  d.i.option = shared || local ? (d.has(".to") ? 2 : 1) : 0;
+  d.i.option2 = local;
+  if (local && o.kind == Operand::variable) {
+    d.i.offset = static_cast<s64>(o.base->address) + o.value;
+    d.i.width = 8;
+    return finish(d, local_address, MixClass::integer);
+  }
+  d.i.a = d.source(1, 8);
+  finish(d, add_constant, MixClass::integer);
+}
+
+void is_space(Warp& w, const Instr& i) {
+  const u64* a = reg<u64>(w, i.a);
+  const Context& c = *w.context;
+  each<u8>(w, i.d, [&](int l) {
+    const bool shared = a[l] - c.shared_window < memory::window_bytes, local = a[l] - c.local_window < memory::window_bytes;
+    return u8(i.option == 0 ? shared : i.option == 1 ? local : i.option == 2 ? !shared && !local : 0);
+  });
+}
+void isspacep(Decoder& d) {
+  d.expect_operands(2);
+  d.i.d = d.target(0, 1);
+  d.i.a = d.source(1, 8);
+  d.i.option = d.has(".local") ? 1 : d.has(".global") ? 2 : d.has(".const") || d.has(".param") ? 3 : 0;
+  finish(d, is_space, MixClass::predicate);
+}
+
+constexpr Row rows[] = {
+    {"mov(.pred|.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64|.f16)", mov},
+    {"cvta{.to}(.global|.shared|.shared::cta|.shared::cluster|.local|.const|.param).u64", cvta},
+    {"isspacep(.global|.shared|.shared::cta|.shared::cluster|.local|.const|.param)", isspacep},
+};
+}  // namespace
+
+std::span<const Row> move_rows() { return rows; }
+
+}  // namespace cudanalyst::isa

@@ -1,0 +1,176 @@
+#include "profile.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+namespace cudanalyst {
+namespace {
+
+constexpr const char* mix_names[] = {"fp32", "fp64", "fp16", "tensor", "integer", "special_function", "conversion", "predicate", "control", "load_global",
+                                     "store_global", "load_shared", "store_shared", "load_local", "store_local", "load_constant", "atomic", "barrier", "shuffle", "other"};
+
+std::vector<std::unique_ptr<Profile>>& all() {
+  static auto* instance = new std::vector<std::unique_ptr<Profile>>;
+  return *instance;
+}
+
+bool same(const Launch& a, const Launch& b) {
+  const auto equal = [](const Dim3& x, const Dim3& y) { return x.x == y.x && x.y == y.y && x.z == y.z; };
+  return equal(a.grid, b.grid) && equal(a.block, b.block) && a.dynamic_shared_bytes == b.dynamic_shared_bytes;
+}
+
+void mark(std::vector<u64>& bitmap, u64 sector) {
+  if (bitmap.size() <= sector / 64) bitmap.resize(std::max<size_t>(sector / 64 + 1, bitmap.size() * 2));
+  bitmap[sector / 64] |= u64{1} << (sector % 64);
+}
+
+u64 marked(const std::vector<u64>& bitmap) {
+  u64 n = 0;
+  for (const u64 word : bitmap) n += static_cast<u64>(__builtin_popcountll(word));
+  return n;
+}
+
+// Wavefronts of a shared access: the most distinct words in one bank, for each part of the warp that the hardware serves at once
+// (32 lanes at up to 4 bytes, 16 at 8, 8 at 16).
+void shared_wavefronts(const Instr& i, const u64* address, u32 lanes, Counts& c) {
+  const u32 size = u32{i.bytes} * i.count, at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
+  for (u32 from = 0; from < 32; from += at_once) {
+    u64 words[128];
+    size_t n = 0;
+    for (u32 l = from; l < from + at_once; ++l)
+      if (lanes >> l & 1)
+        for (u32 k = 0; k < std::max(size, 4u); k += 4) words[n++] = (address[l] >> 2) + k / 4;
+    if (!n) continue;
+    std::sort(words, words + n);
+    n = static_cast<size_t>(std::unique(words, words + n) - words);
+    u32 bank[32] = {}, most = 0;
+    for (size_t k = 0; k < n; ++k) most = std::max(most, ++bank[words[k] & 31]);
+    c.wavefronts += most;
+    c.ideal += (n + 31) / 32;
+  }
+}
+
+struct Line {
+  u64 executed = 0, lanes = 0, global_requests = 0, global_sectors = 0, shared_requests = 0, wavefronts = 0, ideal = 0, atomics = 0, branches = 0, divergent = 0, barriers = 0;
+};
+
+void fields(std::string& json, const Line& l) {
+  const auto add = [&](const char* name, u64 v) { json += std::string(",\"") + name + "\":" + std::to_string(v); };
+  json += "\"warp_instructions\":" + std::to_string(l.executed);
+  add("thread_instructions", l.lanes);
+  add("global_requests", l.global_requests);
+  add("global_sectors", l.global_sectors);
+  add("shared_requests", l.shared_requests);
+  add("shared_wavefronts", l.wavefronts);
+  add("shared_wavefronts_ideal", l.ideal);
+  add("atomics", l.atomics);
+  add("branches", l.branches);
+  add("divergent_branches", l.divergent);
+  add("barriers", l.barriers);
+}
+
+}  // namespace
+
+Profile* profile_of(const Program& program, const Launch& launch) {
+  for (auto& p : all())
+    if (p->program == &program && same(p->launch, launch)) return p.get();
+  auto made = std::make_unique<Profile>();
+  made->program = &program;
+  made->launch = launch;
+  made->counts.resize(program.code.size());
+  all().push_back(std::move(made));
+  return all().back().get();
+}
+
+void profile_launch_done(const Program& program, const Launch& launch, const LaunchState& state) {
+  Profile* p = profile_of(program, launch);
+  ++p->launches;
+  p->warps += state.blocks * ((u64{launch.block.x} * launch.block.y * launch.block.z + 31) / 32);
+}
+
+void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
+  Profile& p = *w.context->profile;
+  Counts& c = p.counts[i.pc];
+  ++c.requests;
+  const u32 size = u32{i.bytes} * i.count;
+  if (space == AccessSpace::shared) return shared_wavefronts(i, address, lanes, c);
+  if (space != AccessSpace::global) return;
+  u64 sectors[64];
+  size_t n = 0;
+  const u64 base = memory::layout().base;
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u64 at = address[__builtin_ctz(rest)];
+    sectors[n++] = at >> 5;
+    if ((at + size - 1) >> 5 != at >> 5) sectors[n++] = (at + size - 1) >> 5;
+  }
+  std::sort(sectors, sectors + n);
+  n = static_cast<size_t>(std::unique(sectors, sectors + n) - sectors);
+  c.sectors += n;
+  for (size_t k = 0; k < n; ++k) {
+    const u64 sector = sectors[k] - (base >> 5);
+    if (i.access != Access::write) mark(p.read, sector);
+    if (i.access != Access::read) mark(p.written, sector);
+  }
+}
+
+void write_profiles() {
+  for (const auto& owned : all()) {
+    const Profile& p = *owned;
+    std::map<std::pair<std::string, u32>, Line> lines;
+    Line total;
+    u64 mix[static_cast<int>(MixClass::count)] = {};
+    for (size_t pc = 0; pc < p.counts.size(); ++pc) {
+      const Counts& c = p.counts[pc];
+      if (!c.executed) continue;
+      const Instr& i = p.program->code[pc];
+      const Place at = p.program->place(i);
+      mix[static_cast<int>(i.mix)] += c.executed;
+      for (Line* l : {&lines[{at.file, at.line}], &total}) {
+        l->executed += c.executed;
+        l->lanes += c.lanes;
+        if (i.access != Access::none && c.wavefronts == 0 && c.sectors != 0) l->global_requests += c.requests;
+        l->global_sectors += c.sectors;
+        if (c.wavefronts) l->shared_requests += c.requests;
+        l->wavefronts += c.wavefronts;
+        l->ideal += c.ideal;
+        if (i.mix == MixClass::atomic) l->atomics += c.executed;
+        if (i.control == Control::branch) l->branches += c.executed, l->divergent += c.divergent;
+        if (i.control == Control::barrier) l->barriers += c.executed;
+      }
+    }
+    char shape[160];
+    const Dim3 &g = p.launch.grid, &b = p.launch.block;
+    std::snprintf(shape, sizeof shape, ",\"launches\":%llu,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"warps\":%llu,", static_cast<unsigned long long>(p.launches), g.x, g.y, g.z,
+                  b.x, b.y, b.z, static_cast<unsigned long long>(p.warps));
+    std::string json = "{\"type\":\"profile\",\"kernel\":";
+    append_json_string(json, p.program->kernel);
+    json += ",\"symbol\":";
+    append_json_string(json, p.program->symbol);
+    json += shape;
+    fields(json, total);
+    json += ",\"shared_bytes\":" + std::to_string(p.program->static_shared + p.launch.dynamic_shared_bytes);
+    json += ",\"dram_bytes_unique_read\":" + std::to_string(marked(p.read) * 32) + ",\"dram_bytes_unique_written\":" + std::to_string(marked(p.written) * 32) + ",\"mix\":{";
+    bool first = true;
+    for (int k = 0; k < static_cast<int>(MixClass::count); ++k) {
+      if (!mix[k]) continue;
+      json += first ? "\"" : ",\"";
+      json += mix_names[k];
+      json += "\":" + std::to_string(mix[k]);
+      first = false;
+    }
+    json += "},\"lines\":[";
+    first = true;
+    for (const auto& [place, line] : lines) {
+      json += first ? "{\"file\":" : ",{\"file\":";
+      append_json_string(json, place.first);
+      json += ",\"line\":" + std::to_string(place.second) + ",";
+      fields(json, line);
+      json += "}";
+      first = false;
+    }
+    report_line(json + "]}");
+  }
+}
+
+}  // namespace cudanalyst

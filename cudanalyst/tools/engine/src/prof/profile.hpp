@@ -1,0 +1,31 @@
+// Counts per instruction, for the functional profile.
+#pragma once
+#include "../exec/core.hpp"
+
+namespace cudanalyst {
+
+struct Counts {
+  u64 executed = 0, lanes = 0, requests = 0, sectors = 0, wavefronts = 0, ideal = 0, divergent = 0;
+};
+
+struct Profile {
+  const Program* program = nullptr;
+  Launch launch;
+  u64 launches = 0, warps = 0;
+  std::vector<Counts> counts;  // by pc
+  std::vector<u64> read, written;  // bitmaps over the sectors of device memory
+};
+
+Profile* profile_of(const Program& program, const Launch& launch);
+void profile_launch_done(const Program& program, const Launch& launch, const LaunchState& state);
+void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void write_profiles();
+
+inline void profile_count(Warp& w, const Instr& i, u32 group, u32 active) {
+  Counts& c = w.context->profile->counts[i.pc];
+  ++c.executed;
+  c.lanes += static_cast<u64>(__builtin_popcount(active));
+  c.divergent += i.control == Control::branch && active != 0 && active != group;
+}
+
+}  // namespace cudanalyst

@@ -1,0 +1,44 @@
+// The runner's request (REPORT.md), parsed and checked.
+#pragma once
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace cudanalyst::runner {
+
+struct Parameter {
+  enum class Kind { buffer, integer32, integer64, float32, float64 };
+  Kind kind;
+  std::string name;
+  std::string dtype, role;  // of a buffer
+};
+
+struct BufferContents {
+  size_t bytes = 0;
+  std::string file;  // "-": left uninitialised
+};
+
+struct Download {
+  std::string buffer, file;
+};
+
+struct Call {
+  std::map<std::string, BufferContents> buffers;
+  std::map<std::string, std::string> values;
+  std::vector<Download> downloads;
+};
+
+struct Request {
+  std::string library;
+  std::vector<std::pair<std::string, int64_t>> sizes;
+  std::vector<Parameter> parameters;
+  bool workspace = false;
+  size_t guard = 0;
+  std::vector<Call> calls;
+};
+
+// Throws std::runtime_error that names the line and what is wrong with it.
+Request read_request(const std::string& path);
+
+}  // namespace cudanalyst::runner

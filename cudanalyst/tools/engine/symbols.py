@@ -1,0 +1,29 @@
+"""Every function of the real runtime and driver exists in the engine, so that whatever mentions one still links and loads.
+
+What is not implemented answers 801 and names itself in the report. The names come from lists beside the sources.
+"""
+
+from pathlib import Path
+from typing import Final
+
+NOT_SUPPORTED: Final = 801
+
+
+def symbol_names(api: Path) -> tuple[str, ...]:
+    """Names of the real libraries' functions, each once, in order."""
+    names: dict[str, None] = {}
+    for file in ("runtime_symbols.txt", "driver_symbols.txt"):
+        for line in (api / file).read_text(encoding="utf-8").splitlines():
+            if name := line.strip():
+                names[name] = None
+    return tuple(names)
+
+
+def stub_source(api: Path) -> str:
+    """C++ text with a weak function for each name; an implemented one is strong and wins when the library is linked."""
+    lines = ['extern "C" __attribute__((visibility("hidden"))) int cudanalyst_refuse(const char* name);']
+    lines += [
+        f'extern "C" __attribute__((weak, visibility("default"))) int {name}() {{ return cudanalyst_refuse("{name}"); }}'
+        for name in symbol_names(api)
+    ]
+    return "\n".join(lines) + "\n"

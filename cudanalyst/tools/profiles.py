@@ -1,0 +1,87 @@
+"""What `profile` says of a kernel: one module apart, since the insights speak of it too."""
+
+from typing import Literal
+
+from cudanalyst.tools.compile import Occupancy
+from cudanalyst.values import Frozen
+
+Bound = Literal[
+    "dram",
+    "l2",
+    "l1",
+    "shared_memory",
+    "fp32",
+    "fp64",
+    "fp16",
+    "tensor",
+    "integer",
+    "special_function",
+    "conversion",
+    "shuffle",
+    "atomic",
+    "issue",
+    "latency",
+    "tail",
+    "launch",
+]
+"""The resource whose modelled time is longest; `latency`: too few warps to hide it; `tail`: SMs without blocks."""
+
+
+class LineProfile(Frozen):
+    """Counts at one source line, summed over all warps of all launches of a kernel."""
+
+    file: str | None
+    line: int | None
+    warp_instructions: int
+    active_lanes_mean: float | None = None
+    """Mean lanes active per warp instruction, of 32."""
+    global_requests: int = 0
+    global_sectors: int = 0
+    """32-byte sectors."""
+    shared_requests: int = 0
+    shared_wavefronts: int = 0
+    bank_conflicts: int = 0
+    """Wavefronts beyond the least that the request needs."""
+    atomics: int = 0
+    divergent_branches: int = 0
+    barriers: int = 0
+
+
+class KernelProfile(Frozen):
+    """One kernel's totals; PTX-level counts on the CPU engine."""
+
+    name: str
+    launches: int
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    warp_instructions: int
+    instruction_mix: dict[str, int]
+    """Warp instructions by class: fp32, fp64, fp16, integer, special_function, load_global, ..."""
+    lane_efficiency: float | None
+    global_bytes: int
+    """Sectors times 32."""
+    sectors_per_request: float | None
+    shared_conflict_ratio: float | None
+    """Wavefronts over the least possible."""
+    occupancy: Occupancy | None = None
+    bound: Bound | None = None
+    modelled_us: float | None = None
+    share: float | None = None
+    """Of the modelled time of all kernels."""
+    lines: tuple[LineProfile, ...] = ()
+
+
+class Insight(Frozen):
+    """What an expert would say, with its evidence."""
+
+    kind: str
+    """Stable code, e.g. `uncoalesced_global`, `shared_bank_conflict`, `low_occupancy`."""
+    message: str
+    kernel: str
+    file: str | None = None
+    lines: tuple[int, ...] = ()
+    metric: str
+    value: float
+    remedy: str
+    estimated_gain: float | None = None
+    """Modelled speedup of the kernel if it were mended, e.g. 1.8."""

@@ -1,0 +1,281 @@
+"""Builds a source with nvcc in the sandbox, once for each content."""
+
+import asyncio
+import hashlib
+import re
+import shutil
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Final, Literal
+
+from cudanalyst.errors import BadRequest, StoreError, Unavailable
+from cudanalyst.tools.compile import NO_SOLVE, Diagnostic
+from cudanalyst.tools.process import ProcessResult
+from cudanalyst.tools.result import MeasuredOn, Place
+from cudanalyst.tools.source import MAX_SOURCE_BYTES, Source
+from cudanalyst.tools.text import clean
+from cudanalyst.tools.toolchain.arch import parse_arch
+from cudanalyst.tools.toolchain.cache import BuildCache, CachedBuild
+from cudanalyst.tools.toolchain.confine import Confinement
+from cudanalyst.tools.toolchain.demangle import demangle
+from cudanalyst.tools.toolchain.diagnostics import double_users, mangled_symbols, parse_diagnostics
+from cudanalyst.tools.toolchain.flags import checked_flags
+from cudanalyst.tools.toolchain.nvcc import NvccPaths, build_argv
+from cudanalyst.tools.toolchain.paths import PathNames
+from cudanalyst.tools.toolchain.protocol import Build
+from cudanalyst.tools.toolchain.ptxas import PtxMap, kernel_resources, parse_resources, read_ptx
+from cudanalyst.values import content_id
+
+COMPILE_TIMEOUT_S: Final = 120.0
+COMPILE_MEMORY: Final = 16 << 30
+_CAPTURE: Final = 4 << 20
+_MAX_PTX: Final = 64 << 20
+_MAX_DIAGNOSTICS: Final = 200
+_TROUBLE: Final = re.compile(
+    r"No space left on device|died due to signal 9\b[^\n]*|Cannot allocate memory|Resource temporarily unavailable"
+    r"|virtual memory exhausted[^\n]*|Disk quota exceeded"
+)
+_NOT_READABLE: Final = re.compile(r"Permission denied|No such file or directory|file not found")
+ONLY_HEADERS: Final = (
+    "only headers of the toolkit and the system can be included; put everything else into the one source"
+)
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """All that decides what a build gives, besides the source."""
+
+    paths: NvccPaths
+    toolkit_root: Path
+    demangler: Path | None
+    versions: Mapping[str, str]
+    """nvcc, gcc, engine."""
+
+    @property
+    def readable(self) -> tuple[Path, ...]:
+        """What a compilation may read besides the system: the toolkit, the engine, and a host compiler from elsewhere."""
+        host = self.paths.host_compiler.resolve().parent.parent
+        own_prefix = () if host in {Path("/"), Path("/usr")} else (host,)
+        return (self.toolkit_root, self.paths.engine_libraries, *own_prefix)
+
+
+def unreadable(source: Source) -> Diagnostic | None:
+    """What keeps a text from being compiled at all, or None.
+
+    Raises:
+        BadRequest: The source is longer than is taken.
+    """
+    data = source.text.encode("utf-8", "surrogatepass")
+    if len(data) > MAX_SOURCE_BYTES:
+        raise BadRequest(
+            f"the source has {len(data)} bytes; at most {MAX_SOURCE_BYTES} are taken: leave out generated tables"
+        )
+    file = own_file(source)
+    if not source.text.strip():
+        return Diagnostic(severity="error", text="the source is empty: send CUDA C++ text", place=Place(file=file))
+    for number, line in enumerate(source.text.split("\n"), 1):
+        if "\0" in line:
+            text = "the source holds a NUL byte: it is not text; remove the byte or send the file that was meant"
+            return Diagnostic(
+                severity="error", text=text, place=Place(file=file, line=number, column=line.index("\0") + 1)
+            )
+        if any("\ud800" <= character <= "\udfff" for character in line):
+            text = "the source is not valid UTF-8 here: save it as UTF-8"
+            return Diagnostic(severity="error", text=text, place=Place(file=file, line=number))
+    return None
+
+
+def machine_trouble(process: ProcessResult) -> str | None:
+    """What kept nvcc from its work that another time or machine may not have; such an end is not cached."""
+    if process.exit_status == 0 or process.output_limited:
+        return None
+    if process.signal is not None:
+        return f"nvcc was ended by {process.signal}; try again, and look for what kills processes here (memory?)"
+    found = _TROUBLE.search(process.stderr.text)
+    return f"nvcc could not work here: {found[0]}; free disk space or memory and try again" if found else None
+
+
+def own_file(source: Source) -> str:
+    """The name under which a source is compiled and shown."""
+    return f"{source.kind}.cu"
+
+
+class Builder:
+    """Compiles with one compiler into one cache."""
+
+    def __init__(self, compiler: Compiler, confinement: Confinement, cache: BuildCache, scratch: Path) -> None:
+        """Work directories are made under `scratch` and removed again."""
+        self._compiler = compiler
+        self._confinement = confinement
+        self._cache = cache
+        self._scratch = scratch
+        self._building: dict[str, asyncio.Lock] = {}
+
+    def measured_on(self) -> MeasuredOn:
+        """What a build says it was made with."""
+        return MeasuredOn(
+            toolchain="cpu", device=None, versions=dict(self._compiler.versions), sandbox=self._confinement.level
+        )
+
+    def key(self, source: Source) -> str:
+        """Names a build by all that decides it."""
+        options = source.options
+        parts = [_recipe(), source.kind, source.text, parse_arch(options.arch).name, *checked_flags(options.flags)]
+        parts += [f"{name} {version}" for name, version in sorted(self._compiler.versions.items())]
+        parts += [str(self._compiler.toolkit_root), str(self._compiler.paths.engine_libraries)]
+        return content_id("build", *parts)
+
+    async def build(self, source: Source) -> Build:
+        """Compiles, or answers from the cache. Failures are cached too; time-outs are not.
+
+        Raises:
+            BadRequest: A flag or the architecture is not allowed, or the source is too long.
+            StoreError: The cache cannot be written.
+        """
+        started = time.monotonic()
+        parse_arch(source.options.arch)
+        checked_flags(source.options.flags)
+        if (problem := unreadable(source)) is not None:
+            return self._result(
+                source,
+                CachedBuild(status="failed", binary=None, diagnostics=(problem,), duration_s=0.0),
+                None,
+                cached=False,
+            )
+        key = self.key(source)
+        lock = self._building.setdefault(key, asyncio.Lock())
+        try:
+            async with lock:
+                if (hit := self._cache.get(key)) is not None:
+                    record = hit[0].model_copy(update={"duration_s": time.monotonic() - started})
+                    return self._result(source, record, hit[1], cached=True)
+                return await self._build(source, key)
+        finally:
+            if not lock.locked():
+                self._building.pop(key, None)
+
+    def _result(self, source: Source, record: CachedBuild, folder: Path | None, *, cached: bool) -> Build:
+        return Build(
+            status="compiled" if record.status == "compiled" else "failed",
+            source_id=source.id,
+            binary=folder / record.binary if folder is not None and record.binary is not None else None,
+            diagnostics=record.diagnostics,
+            kernels=record.kernels,
+            reason=record.reason,
+            cached=cached,
+            duration_s=record.duration_s,
+            measured_on=self.measured_on(),
+        )
+
+    async def _build(self, source: Source, key: str) -> Build:
+        started = time.monotonic()
+        try:
+            self._scratch.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(
+                f"{self._scratch} cannot be made ({error.strerror}); set CUDANALYST_CACHE to a folder with space"
+            ) from error
+        work = Path(tempfile.mkdtemp(prefix="build-", dir=self._scratch))
+        try:
+            file = work / own_file(source)
+            file.write_text(source.text, encoding="utf-8", newline="")
+            output = work / ("candidate.so" if source.kind == "candidate" else "program")
+            argv = build_argv(self._compiler.paths, source.options, source.kind, Path(file.name), Path(output.name))
+            process = await self._confinement.run(
+                argv,
+                work=work,
+                readable=self._compiler.readable,
+                env={"TMPDIR": str(work)},
+                timeout_s=COMPILE_TIMEOUT_S,
+                memory_bytes=COMPILE_MEMORY,
+                capture_bytes=_CAPTURE,
+                purpose="compile",
+            )
+            if process.timed_out:
+                reason = f"nvcc was stopped after {COMPILE_TIMEOUT_S:.0f} s; make the source smaller or instantiate fewer templates"
+                return self._not_built(source, "timed_out", reason, started)
+            if (trouble := machine_trouble(process)) is not None:
+                return self._not_built(source, "unavailable", trouble, started)
+            record = await self._read(source, process, work, output)
+            record = record.model_copy(update={"duration_s": time.monotonic() - started})
+            folder = self._cache.put(key, record, output if record.binary is not None else None)
+            return self._result(source, record, folder, cached=False)
+        except Unavailable as error:
+            return self._not_built(source, "unavailable", str(error), started)
+        finally:
+            shutil.rmtree(work, ignore_errors=True)
+
+    def _not_built(
+        self, source: Source, status: Literal["timed_out", "unavailable"], reason: str, started: float
+    ) -> Build:
+        return Build(
+            status=status,
+            source_id=source.id,
+            reason=reason,
+            duration_s=time.monotonic() - started,
+            measured_on=self.measured_on(),
+        )
+
+    async def _read(self, source: Source, process: ProcessResult, work: Path, output: Path) -> CachedBuild:
+        text = process.stderr.text + "\n" + process.stdout.text
+        names = PathNames(own_file(source), {str(work): "", str(self._compiler.toolkit_root): "<toolkit>"})
+        ptx = _ptx(work / f"{source.kind}.ptx", own_file(source))
+        found = parse_diagnostics(text, names, source.text, ptx)[:_MAX_DIAGNOSTICS]
+        raw = parse_resources(text)
+        symbols = dict.fromkeys([*(kernel.symbol for kernel in raw), *mangled_symbols(found)])
+        readable = await demangle(list(symbols), self._compiler.demangler)
+        diagnostics = [_explain(_with_names(d, readable)) for d in found]
+        if process.exit_status == 0 and output.is_file() and not output.is_symlink():
+            kernels = kernel_resources(raw, readable, ptx, double_users(text, ptx), parse_arch(source.options.arch))
+            return CachedBuild(
+                status="compiled", binary=output.name, diagnostics=tuple(diagnostics), kernels=kernels, duration_s=0.0
+            )
+        if not any(d.severity == "error" for d in diagnostics):
+            how = process.signal or f"exit status {process.exit_status}"
+            if process.output_limited:
+                how = "stopped because it printed too much"
+            tail = clean(names.scrub(text.strip()), 1000)
+            diagnostics.append(Diagnostic(severity="error", text=f"nvcc failed ({how}): {tail or 'it gave no reason'}"))
+        return CachedBuild(status="failed", binary=None, diagnostics=tuple(diagnostics), duration_s=0.0)
+
+
+@cache
+def _recipe() -> str:
+    """Names the code that makes and reads builds: what an older one read from nvcc's output is not this one's answer."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _ptx(path: Path, own: str) -> PtxMap:
+    try:
+        if path.is_symlink() or path.stat().st_size > _MAX_PTX:
+            return PtxMap()
+        return read_ptx(path.read_text(encoding="utf-8", errors="replace"), own)
+    except OSError:
+        return PtxMap()  # it did not get that far
+
+
+def _explain(diagnostic: Diagnostic) -> Diagnostic:
+    if diagnostic.origin == "host" and _NOT_READABLE.search(diagnostic.text):
+        return diagnostic.model_copy(update={"text": f"{diagnostic.text} ({ONLY_HEADERS})"})
+    if "required symbol" in diagnostic.text and "solve" in diagnostic.text:
+        return diagnostic.model_copy(update={"text": NO_SOLVE})
+    if diagnostic.origin == "linker" and "undefined reference to `main'" in diagnostic.text:
+        return diagnostic.model_copy(
+            update={"text": "a program needs a `main` function; a candidate (with `solve`) needs its problem named"}
+        )
+    return diagnostic
+
+
+def _with_names(diagnostic: Diagnostic, readable: Mapping[str, str]) -> Diagnostic:
+    """Kernel names instead of symbols."""
+    text = diagnostic.text
+    for symbol, name in readable.items():
+        text = text.replace(f"'{symbol}'", f"'{name}'")
+    return diagnostic if text == diagnostic.text else diagnostic.model_copy(update={"text": text})

@@ -1,0 +1,140 @@
+"""Confines with the native launcher, and finds out how far this machine lets it."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast, get_args
+
+from cudanalyst.errors import Unavailable
+from cudanalyst.tools.process import DEFAULT_OUTPUT_LIMIT, ProcessResult, run_process, scrubbed_environment
+from cudanalyst.tools.result import Sandbox
+from cudanalyst.tools.text import one_line
+from cudanalyst.tools.toolchain.confine import Confinement, Purpose, Unconfined
+
+SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alternatives")
+"""What compilers and dynamic linking read, as far as it is here: programs and libraries, no configuration, no home."""
+DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/urandom")
+FAILED: Final = 125
+DEVICE_MEMORY: Final = 4 << 30
+"""Bytes that the engine offers as device memory."""
+_SAYS: Final = "cudanalyst-sandbox: "
+_PROBE_S: Final = 20.0
+
+
+@dataclass(frozen=True)
+class _Limits:
+    file_bytes: int
+    open_files: int
+    processes: int
+
+
+LIMITS: Final[dict[Purpose, _Limits]] = {
+    "compile": _Limits(file_bytes=2 << 30, open_files=1024, processes=256),
+    # The engine's device memory is a file in memory, to which the limit on files applies too.
+    "run": _Limits(file_bytes=DEVICE_MEMORY + (1 << 20), open_files=256, processes=128),
+}
+
+
+def launcher_argv(
+    launcher: Path,
+    command: Sequence[str | Path],
+    *,
+    work: Path,
+    readable: Sequence[Path],
+    memory_bytes: int,
+    purpose: Purpose,
+) -> list[str]:
+    """Command line of the launcher for a command. Reads the file system only to leave out what is not there."""
+    limits = LIMITS[purpose]
+    argv = [str(launcher)]
+    folders = dict.fromkeys([*(Path(name) for name in SYSTEM), *readable])
+    for folder in folders:
+        if folder.exists():
+            argv += ["--ro", str(folder)]
+    for device in DEVICES:
+        if Path(device).exists():
+            argv += ["--dev", device]
+    argv += ["--rw", str(work), "--memory", str(memory_bytes), "--file-size", str(limits.file_bytes)]
+    argv += ["--files", str(limits.open_files), "--processes", str(limits.processes), "--minimum", "partial"]
+    return [*argv, "--", *map(str, command)]
+
+
+class Launcher:
+    """Starts processes under the native launcher."""
+
+    def __init__(self, path: Path, level: Sandbox) -> None:
+        """Takes the launcher and the level that it was found to reach here."""
+        self._path = path
+        self._level = level
+
+    @property
+    def level(self) -> Sandbox:
+        """How far processes are confined."""
+        return self._level
+
+    async def run(
+        self,
+        argv: Sequence[str | Path],
+        *,
+        work: Path,
+        readable: Sequence[Path],
+        env: Mapping[str, str],
+        timeout_s: float,
+        memory_bytes: int,
+        purpose: Purpose,
+        stdin: bytes = b"",
+        capture_bytes: int = 64 << 10,
+        output_limit: int = DEFAULT_OUTPUT_LIMIT,
+    ) -> ProcessResult:
+        """As the protocol says.
+
+        Raises:
+            Unavailable: The launcher could not confine the process, which then was not started.
+        """
+        result = await run_process(
+            launcher_argv(self._path, argv, work=work, readable=readable, memory_bytes=memory_bytes, purpose=purpose),
+            cwd=work,
+            env=scrubbed_environment(env),
+            stdin=stdin,
+            timeout_s=timeout_s,
+            capture_bytes=capture_bytes,
+            output_limit=output_limit,
+        )
+        if result.exit_status == FAILED and result.stderr.text.startswith(_SAYS):
+            raise Unavailable(
+                f"the sandbox could not start the process: {one_line(result.stderr.text.removeprefix(_SAYS))}"
+            )
+        return result
+
+
+async def find_confinement(launcher: Path, *, allow_unsandboxed: bool) -> Confinement:
+    """The strongest confinement here.
+
+    Raises:
+        Unavailable: There is none, and running without one was not asked for.
+    """
+    level, why = await _probe(launcher)
+    if level != "none":
+        return Launcher(launcher, level)
+    if allow_unsandboxed:
+        return Unconfined()
+    raise Unavailable(
+        f"this machine offers no sandbox for untrusted code ({why}); use a Linux kernel with Landlock (5.13 or newer), or start with "
+        "--allow-unsandboxed if every source is trusted"
+    )
+
+
+async def _probe(launcher: Path) -> tuple[Sandbox, str]:
+    """What the launcher says of itself when it runs a harmless program."""
+    with tempfile.TemporaryDirectory(prefix="cudanalyst-") as folder:
+        argv = launcher_argv(
+            launcher, ["/bin/true"], work=Path(folder), readable=(), memory_bytes=1 << 30, purpose="run"
+        )
+        at = argv.index("--minimum")
+        argv[at : at + 2] = ["--minimum", "none", "--level-fd", "1"]
+        result = await run_process(argv, cwd=Path(folder), timeout_s=_PROBE_S)
+    word, _, why = result.stdout.text.strip().partition(":")
+    if result.exit_status == 0 and word in get_args(Sandbox):
+        return cast("Sandbox", word), one_line(why)
+    return "none", one_line(result.stderr.text or f"{launcher.name} ended with {result.signal or result.exit_status}")

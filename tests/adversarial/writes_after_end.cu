@@ -1,0 +1,17 @@
+// Lacks the bounds guard.
+#include <cuda_runtime.h>
+
+__global__ void add(const float* a, const float* b, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] + b[i];
+}
+
+__global__ void unguarded(const float* a, const float* b, float* out) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a[i] + b[i];
+}
+
+extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    unguarded<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out);
+    return 0;
+}

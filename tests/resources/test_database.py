@@ -1,0 +1,178 @@
+"""The database: migrations, refusals, and transactions that are whole or not at all."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cudanalyst.errors import StoreError
+from cudanalyst.resources import database as database_module
+from cudanalyst.resources.database import Database
+from cudanalyst.resources.events import SessionStarted, ToolFinished, TrialOpened
+from cudanalyst.resources.migrations import MIGRATIONS, NEWEST
+from cudanalyst.resources.store import Scope, Store
+
+OLD = Path(__file__).parent / "data" / "store_v1.sql"
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    opened = Database(tmp_path / "store.sqlite")
+    yield opened
+    opened.close()
+
+
+def lay_down(folder: Path, script: str) -> Path:
+    folder.mkdir()
+    path = folder / "store.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(script)
+    connection.close()
+    return path
+
+
+def shape(path: Path) -> set[tuple[str, str]]:
+    connection = sqlite3.connect(path)
+    found = {
+        (str(name), " ".join(str(sql).split()))
+        for name, sql in connection.execute("SELECT name, sql FROM sqlite_master")
+    }
+    connection.close()
+    return found
+
+
+def version(path: Path) -> int:
+    connection = sqlite3.connect(path)
+    (found,) = connection.execute("SELECT version FROM schema_version").fetchone()
+    connection.close()
+    return int(found)
+
+
+def test_a_store_of_version_1_is_brought_to_the_newest_with_all_it_holds(tmp_path: Path) -> None:
+    path = lay_down(tmp_path / "store", OLD.read_text())
+    assert version(path) == 1
+    with Store.open(tmp_path / "store") as store:
+        events = [recorded.event for recorded in store.events("ada")]
+        session = "ses_" + "0a" * 16
+        experiment = "exp_" + "0b" * 16
+        assert events[0] == SessionStarted(client="old client 0.1")
+        assert isinstance(events[3], ToolFinished)
+        assert events[3].tokens == 210
+        assert store.check("ada", "trial", "tri_" + "0c" * 16) == experiment
+        of_experiment = store.events("ada", experiment=experiment)
+        assert isinstance(of_experiment[-1].event, TrialOpened)
+        assert len(of_experiment) == 2
+        assert store.append(Scope("ada", session, session), SessionStarted()) == 7
+    assert version(path) == NEWEST
+
+
+def test_a_migrated_store_has_the_very_schema_of_a_new_one(tmp_path: Path) -> None:
+    old = lay_down(tmp_path / "old", OLD.read_text())
+    Store.open(tmp_path / "old").close()
+    Store.open(tmp_path / "new").close()
+    assert shape(old) == shape(tmp_path / "new" / "store.sqlite")
+
+
+def test_an_empty_file_is_version_0_and_becomes_a_store(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    path.touch()
+    Database(path).close()
+    assert version(path) == NEWEST
+
+
+def test_opening_twice_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "store.sqlite"
+    Database(path).close()
+    before = shape(path)
+    Database(path).close()
+    assert shape(path) == before
+
+
+def test_a_newer_schema_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = lay_down(tmp_path / "store", OLD.read_text() + f"UPDATE schema_version SET version = {NEWEST + 5};")
+    before = shape(path)
+    with pytest.raises(StoreError, match=rf"version {NEWEST + 5}.*up to {NEWEST}.*Upgrade cudanalyst"):
+        Store.open(tmp_path / "store")
+    assert shape(path) == before
+    assert version(path) == NEWEST + 5
+
+
+def test_somebody_elses_database_is_refused(tmp_path: Path) -> None:
+    lay_down(tmp_path / "store", "CREATE TABLE bookmarks (url TEXT);")
+    with pytest.raises(StoreError, match="not a cudanalyst store"):
+        Store.open(tmp_path / "store")
+
+
+def test_a_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store.sqlite").write_bytes(b"int main() { return 0; }\n" * 200)
+    with pytest.raises(StoreError, match="damaged or not a store"):
+        Database(tmp_path / "store.sqlite")
+
+
+def test_a_folder_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("a file")
+    with pytest.raises(StoreError, match="store"):
+        Store.open(tmp_path / "store")
+
+
+def test_a_migration_that_fails_leaves_the_version_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store.sqlite"
+    broken = (*MIGRATIONS, ("CREATE TABLE half (x INTEGER)", "SELECT no_such_column FROM events"))
+    with monkeypatch.context() as patch:
+        patch.setattr(database_module, "MIGRATIONS", broken)
+        patch.setattr(database_module, "NEWEST", len(broken))
+        with pytest.raises(StoreError):
+            Database(path)
+    assert version(path) == NEWEST
+    assert "half" not in {name for name, _ in shape(path)}
+    Database(path).close()
+
+
+def test_what_a_transaction_that_fails_wrote_is_gone_with_what_joined_it(database: Database) -> None:
+    def write_and_fail() -> None:
+        with database.transaction():
+            database.execute("INSERT INTO handles VALUES ('h1', 'session', 'ada', NULL)")
+            with database.transaction():
+                database.execute("INSERT INTO handles VALUES ('h2', 'session', 'ada', NULL)")
+            raise RuntimeError("half way")
+
+    with pytest.raises(RuntimeError, match="half way"):
+        write_and_fail()
+    assert database.query("SELECT handle FROM handles") == []
+    with database.transaction():
+        database.execute("INSERT INTO handles VALUES ('h3', 'session', 'ada', NULL)")
+    assert database.query("SELECT handle FROM handles") == [("h3",)]
+
+
+def test_a_database_without_room_says_so_and_keeps_what_it_has(database: Database) -> None:
+    row = "INSERT INTO events (at, owner, kind, body) VALUES (0, 'ada', 'x', ?)"
+    with database.transaction():
+        database.execute(row, ("first",))
+    (pages,) = database.query("PRAGMA page_count")[0]
+    database.query(f"PRAGMA max_page_count={pages}")
+    with pytest.raises(StoreError, match="Free some space"), database.transaction():
+        database.execute_many(row, [("x" * 4000,)] * 100)
+    assert database.query("SELECT body FROM events") == [("first",)]
+    database.query(f"PRAGMA max_page_count={int(pages) + 1000}")
+    with database.transaction():
+        database.execute(row, ("second",))
+    assert database.query("SELECT body FROM events") == [("first",), ("second",)]
+
+
+def test_a_writer_that_waits_too_long_is_told_that_another_process_holds_the_store(tmp_path: Path) -> None:
+    first = Database(tmp_path / "store.sqlite")
+    second = Database(tmp_path / "store.sqlite", busy_timeout_s=0.01)
+    with first.transaction():
+        with pytest.raises(StoreError, match="Another process"), second.transaction():
+            pytest.fail("two writers at once")
+        assert second.query("SELECT count(*) FROM events") == [(0,)]
+    with second.transaction():
+        second.execute("INSERT INTO handles VALUES ('h', 'session', 'ada', NULL)")
+    first.close()
+    second.close()
+
+
+def test_acknowledged_writes_are_synchronised_and_readers_do_not_wait(database: Database) -> None:
+    assert database.query("PRAGMA journal_mode") == [("wal",)]
+    assert database.query("PRAGMA synchronous") == [(2,)]

@@ -1,0 +1,273 @@
+"""The native launcher confines what it starts: every escape that is tried here fails, and nothing that was started survives."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cudanalyst.tools.engine.build import EngineInstallation
+from cudanalyst.tools.process import ProcessResult, run_process
+
+SECRET = "a-secret-of-the-host"
+READABLE = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache")
+
+
+class Box:
+    """Runs commands in the launcher, with one writable folder."""
+
+    def __init__(self, launcher: Path, folder: Path) -> None:
+        """Takes the launcher and a folder that is the test's own."""
+        self.launcher = launcher
+        self.work = folder / "work"
+        self.work.mkdir()
+        self.level_file = folder / "level"
+        self.secret = folder / "secret"
+        self.secret.write_text(SECRET)
+
+    def argv(self, command: list[str], *options: str) -> list[str]:
+        """The launcher's command line."""
+        argv = [str(self.launcher)]
+        for path in READABLE:
+            argv += ["--ro", path]
+        argv += ["--dev", "/dev/null", "--rw", str(self.work), "--level-file", str(self.level_file)]
+        return [*argv, *options, "--", *command]
+
+    def run(self, command: list[str], *options: str) -> ProcessResult:
+        """Runs a command to its end."""
+        return asyncio.run(run_process(self.argv(command, *options), cwd=self.work, timeout_s=30))
+
+    def python(self, code: str, *options: str) -> ProcessResult:
+        """Runs Python code; the interpreter's own folders may be read."""
+        base = Path(sys.base_prefix).resolve()
+        return self.run([str(Path(sys.executable).resolve()), "-I", "-S", "-c", code], "--ro", str(base), *options)
+
+    def shell(self, code: str, *options: str) -> ProcessResult:
+        """Runs a shell script."""
+        return self.run(["/bin/sh", "-c", code], *options)
+
+
+@pytest.fixture
+def box(engine: EngineInstallation, tmp_path: Path) -> Box:
+    """A launcher and a folder."""
+    return Box(engine.sandbox, tmp_path)
+
+
+def attempt(statement: str) -> str:
+    """Python code that prints what came of a statement."""
+    return f"""
+import ctypes, os, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+try:
+    result = {statement}
+except OSError as error:
+    print("refused", error.errno)
+else:
+    print("result", result, ctypes.get_errno())
+"""
+
+
+def test_the_level_is_written_for_the_parent(box: Box) -> None:
+    assert box.run(["/bin/true"]).exit_status == 0
+    assert box.level_file.read_text().split(":")[0].strip() in {"full", "partial"}
+
+
+def test_the_exit_status_passes_through(box: Box) -> None:
+    assert box.shell("exit 7").exit_status == 7
+
+
+def test_a_signal_that_ends_the_command_ends_the_launcher(box: Box) -> None:
+    assert box.shell("kill -SEGV $$").signal == "SIGSEGV"
+
+
+def test_its_own_folder_can_be_written(box: Box) -> None:
+    assert box.shell("mkdir d && echo text > d/file && mv d/file f && cat f").stdout.text == "text\n"
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "/root/.bashrc", "/proc/self/environ", "/proc/1/environ", "{secret}"])
+def test_other_files_cannot_be_read(box: Box, path: str) -> None:
+    path = path.format(secret=box.secret)
+    result = box.shell(
+        f"cat {path}; ln -s {path} link; cat link; ln {path} hard && cat hard; cat /proc/self/root{path}"
+    )
+    assert result.stdout.text == ""
+    assert SECRET not in result.stderr.text
+
+
+def test_other_folders_cannot_be_written(box: Box) -> None:
+    result = box.shell(
+        f"echo x > {box.secret.parent}/new; echo x >> {box.secret}; true > {box.secret}; rm {box.secret}; exit 0"
+    )
+    assert result.exit_status == 0
+    assert box.secret.read_text() == SECRET
+    assert not (box.secret.parent / "new").exists()
+
+
+def test_a_file_cannot_be_truncated_by_its_path(box: Box) -> None:
+    box.python(attempt(f"os.truncate({str(box.secret)!r}, 0)"))
+    assert box.secret.read_text() == SECRET
+
+
+@pytest.mark.parametrize("family", ["socket.AF_INET", "socket.AF_INET6", "socket.AF_UNIX", "16", "17", "38"])
+def test_no_socket_can_be_made(box: Box, family: str) -> None:
+    result = box.python(attempt(f"libc.socket(int({family}), 1, 0)"))
+    assert result.stdout.text == "result -1 1\n", result.stderr.text
+
+
+def test_datagrams_cannot_be_sent_to_sockets_in_the_file_system(box: Box) -> None:
+    result = box.python(attempt("socket.socketpair(type=socket.SOCK_DGRAM)"))
+    assert result.stdout.text == "refused 1\n", result.stderr.text
+
+
+def test_a_pair_of_local_streams_can_be_made(box: Box) -> None:
+    assert (
+        box.python("import socket; a, b = socket.socketpair(); a.send(b'x'); print(b.recv(1))").stdout.text == "b'x'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "libc.ptrace(16, os.getppid(), 0, 0)",
+        "libc.process_vm_readv(os.getppid(), 0, 0, 0, 0, 0)",
+        "libc.unshare(0x10000000)",
+        "libc.mount(b'none', b'/tmp', b'tmpfs', 0, 0)",
+        "libc.chroot(b'.')",
+        "libc.keyctl(0, 0)",
+        "libc.syscall(425, 1, 0)",
+        "libc.syscall(298 if os.uname().machine == 'x86_64' else 241, 0, 0, 0, 0, 0)",
+        "libc.personality(0x0040000)",
+    ],
+)
+def test_dangerous_system_calls_fail_with_eperm(box: Box, call: str) -> None:
+    if "keyctl" in call:
+        call = "libc.syscall(250 if os.uname().machine == 'x86_64' else 219, 0, 0)"
+    result = box.python(attempt(call))
+    assert result.stdout.text == "result -1 1\n", result.stderr.text
+
+
+def test_new_namespaces_cannot_be_made_by_clone(box: Box) -> None:
+    number = "56 if os.uname().machine == 'x86_64' else 220"
+    result = box.python(attempt(f"libc.syscall({number}, 0x10000011, 0, 0, 0, 0)"))
+    assert result.stdout.text == "result -1 1\n", result.stderr.text
+
+
+def test_the_memory_of_the_parent_cannot_be_opened(box: Box) -> None:
+    outside = os.getpid()
+    result = box.python(
+        "import os\n"
+        f"for pid in [1, os.getppid(), {outside}]:\n"
+        "    for name in ['mem', 'environ', 'maps', 'fd/0']:\n"
+        "        try:\n"
+        "            open(f'/proc/{pid}/{name}', 'rb').read(1)\n"
+        "        except OSError as error:\n"
+        "            continue\n"
+        "        print('opened', pid, name)\n"
+    )
+    assert (result.exit_status, result.stdout.text) == (0, ""), result.stderr.text
+
+
+def test_processes_outside_cannot_be_signalled(box: Box) -> None:
+    bystander = subprocess.Popen(["/bin/sleep", "60"])
+    try:
+        result = box.shell(f"kill -9 {bystander.pid}; kill -9 -1; exit 0")
+        assert bystander.poll() is None
+        assert result.exit_status in {0, None}
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_inherited_descriptors_are_closed(box: Box) -> None:
+    with box.secret.open() as file:
+        process = subprocess.run(
+            box.argv(["/bin/sh", "-c", f"cat <&{file.fileno()}"]),
+            pass_fds=[file.fileno()],
+            capture_output=True,
+            check=False,
+        )
+    assert process.stdout == b""
+
+
+def survivors(marker: str) -> list[int]:
+    """Processes whose arguments name the marker."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if marker.encode() in (entry / "cmdline").read_bytes() and int(entry.name) != os.getpid():
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+DAEMON = "(setsid sh -c '(setsid sleep {seconds} &) ; sleep {seconds}' > /dev/null 2>&1 < /dev/null &) ; sleep 0.2"
+
+
+def test_a_daemon_does_not_survive_its_starter(box: Box) -> None:
+    seconds = str(1_000_000 + os.getpid())
+    assert box.shell(DAEMON.format(seconds=seconds)).exit_status == 0
+    assert survivors(seconds) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_signal_to_the_launcher_ends_everything(box: Box, number: signal.Signals) -> None:
+    seconds = str(2_000_000 + os.getpid())
+    script = DAEMON.format(seconds=seconds) + f"; echo started; exec sleep {seconds}"
+    process = subprocess.Popen(box.argv(["/bin/sh", "-c", script]), stdout=subprocess.PIPE, cwd=box.work)
+    assert process.stdout is not None
+    with process.stdout as output:
+        assert output.readline() == b"started\n"
+        process.send_signal(number)
+        assert process.wait(timeout=10) == -number
+        # The pipe is closed once the last process that holds it has gone.
+        assert output.read() == b""
+    assert survivors(seconds) == []
+
+
+def test_a_fork_bomb_is_bounded_and_gone_afterwards(box: Box) -> None:
+    marker = f"bomb{os.getpid()}"
+    code = (
+        f"import os, time  # {marker}\n"
+        "count = 0\n"
+        "try:\n"
+        "    for _ in range(5000):\n"
+        "        if os.fork() == 0:\n"
+        "            time.sleep(60)\n"
+        "        count += 1\n"
+        "except OSError as error:\n"
+        "    print('stopped', error.errno, count)\n"
+    )
+    result = box.python(code, "--processes", "50")
+    word, number, count = result.stdout.text.split()
+    assert (word, number) == ("stopped", "11")
+    assert int(count) <= 320
+    assert survivors(marker) == []
+
+
+def test_limits_are_set(box: Box) -> None:
+    result = box.shell(
+        "ulimit -t; ulimit -v; ulimit -n; ulimit -c; head -c 100000 /dev/zero > big; stat -c %s big",
+        "--cpu", "5", "--memory", str(1 << 30), "--files", "64", "--file-size", "5000", "--dev", "/dev/zero",
+    )  # fmt: skip
+    assert result.stdout.text.split() == ["5", str(1 << 20), "64", "0", "5000"]
+
+
+def test_a_missing_command_is_told_apart_from_its_failure(box: Box) -> None:
+    result = box.run(["/nonexistent/command"])
+    assert result.exit_status == 125
+    assert result.stderr.text.startswith("cudanalyst-sandbox: cannot run /nonexistent/command")
+
+
+@pytest.mark.parametrize("options", [["--unknown", "x"], ["--cpu", "many"], ["--minimum", "most"], ["--ro"]])
+def test_a_wrong_option_is_refused(box: Box, options: list[str]) -> None:
+    result = asyncio.run(run_process([str(box.launcher), *options, "--", "/bin/true"], timeout_s=10))
+    assert result.exit_status == 125
+    assert result.stderr.text.startswith("cudanalyst-sandbox: ")
+
+
+def test_a_missing_writable_folder_is_refused(box: Box) -> None:
+    assert "cannot open /nonexistent" in box.run(["/bin/true"], "--rw", "/nonexistent").stderr.text
