@@ -1,5 +1,6 @@
 """A connection to the server over MCP: typed calls, jobs waited for, errors with their text."""
 
+import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
@@ -50,7 +51,16 @@ class Connection:
                 raise CallError(f"{tool}: {job.error or job.summary}")
             if job.status == "finished" and job.result is not None:
                 data = job.result
-        return answer.model_validate(data)
+        return answer.model_validate(await self._whole(data))
+
+    async def _whole(self, data: dict[str, Any]) -> dict[str, Any]:
+        """A result of which nothing is left out: fetched from its resource where the answer was cut."""
+        cut = [one["resource"] for one in data.get("omitted") or () if one.get("resource")]
+        if not cut:
+            return data
+        contents = (await self._client.read_resource(cut[0])).contents
+        whole: dict[str, Any] = json.loads("".join(getattr(part, "text", "") for part in contents))
+        return whole
 
     async def _structured(self, tool: str, arguments: dict[str, object]) -> dict[str, Any]:
         result = await self._client.call_tool(tool, arguments, progress_callback=self._progress)

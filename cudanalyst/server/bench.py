@@ -7,6 +7,7 @@ device alone, so that it can be spread over machines.
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from anyio import to_thread
 
@@ -15,6 +16,7 @@ from cudanalyst.kernels.problem import Problem
 from cudanalyst.resources.freeze import ToolResults
 from cudanalyst.server.call import Progress
 from cudanalyst.server.jobs import Turns
+from cudanalyst.server.memory import Memory
 from cudanalyst.tools.analyze import AnalyzeResult, analyze
 from cudanalyst.tools.compile import CompileResult, compile_source
 from cudanalyst.tools.debug import DebugRequest, DebugResult, debug
@@ -34,6 +36,7 @@ class Bench:
     secret: bytes
     """Inputs are drawn from it, so that a candidate cannot know them."""
     turns: Turns = field(default_factory=Turns)
+    memory: Memory = field(default_factory=Memory)
     baselines: Baselines = field(default_factory=dict)
     """Modelled times of the problems' baselines, each modelled once."""
     _capabilities: Capabilities | None = None
@@ -61,6 +64,9 @@ class Bench:
 
     async def run(self, source: Source, request: RunRequest, progress: Progress) -> RunResult:
         """Runs, and judges a candidate."""
+        return await self.memory.recall(RunResult, source, request, partial(self._run, source, request, progress))
+
+    async def _run(self, source: Source, request: RunRequest, progress: Progress) -> RunResult:
         problem = self.problem_of(source)
         progress.say("compiling and running")
         async with self.turns.turn(progress):
@@ -76,6 +82,9 @@ class Bench:
 
     async def debug(self, source: Source, request: DebugRequest, progress: Progress) -> DebugResult:
         """Runs the checks."""
+        return await self.memory.recall(DebugResult, source, request, partial(self._debug, source, request, progress))
+
+    async def _debug(self, source: Source, request: DebugRequest, progress: Progress) -> DebugResult:
         problem = self.problem_of(source)
         progress.say(f"checking: {', '.join(request.checks)}")
         async with self.turns.turn(progress):
@@ -83,6 +92,11 @@ class Bench:
 
     async def profile(self, source: Source, request: ProfileRequest, progress: Progress) -> ProfileResult:
         """Profiles."""
+        return await self.memory.recall(
+            ProfileResult, source, request, partial(self._profile, source, request, progress)
+        )
+
+    async def _profile(self, source: Source, request: ProfileRequest, progress: Progress) -> ProfileResult:
         problem = self.problem_of(source)
         progress.say("profiling")
         async with self.turns.turn(progress):

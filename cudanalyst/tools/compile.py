@@ -73,7 +73,6 @@ class CompileResult(ToolResult):
     diagnostics: tuple[Diagnostic, ...] = ()
     kernels: tuple[KernelResources, ...] = ()
     truncated: Truncation | None = None
-    cached: bool = False
 
 
 async def compile_source(source: Source, problem: Problem | None, toolchain: "Toolchain") -> CompileResult:

@@ -39,6 +39,8 @@ class ToolResult(Frozen):
     """A sentence or two for a reader who sees nothing else."""
     measured_on: MeasuredOn
     duration_s: float | None = None
+    cached: bool = False
+    """Known from an earlier call for the same source and request; `duration_s` is what it took then."""
     reason: str | None = None
     """Why it could not be done and what to do next; present for unavailable and failed tools."""
     job: str | None = None

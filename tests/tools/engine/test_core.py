@@ -68,8 +68,8 @@ FAULTS = {
         "memcheck",
         "misaligned_global_read",
         2,
-        body("y[t] = ((float2*)(x + 1))[t / 4].x;"),
-        body("y[t] = ((float2*)x)[t / 4].x;"),
+        body("float2 v = ((float2*)(x + 1))[t / 4]; y[t] = v.x + v.y;"),
+        body("float2 v = ((float2*)x)[t / 4]; y[t] = v.x + v.y;"),
     ),
     "an atomic out of range": Fault(
         "memcheck", "invalid_global_atomic", 2, body("atomicAdd(y + 128 + t, 1.f);"), body("atomicAdd(y + t, 1.f);")
@@ -80,7 +80,7 @@ FAULTS = {
     "a missing barrier between write and read": Fault(
         "racecheck",
         "shared_race_raw",
-        4,
+        5,
         body(SHARED, "s[t] = t;", "", "y[t] = s[127 - t];"),
         body(SHARED, "s[t] = t;", "__syncthreads();", "y[t] = s[127 - t];"),
     ),
@@ -107,7 +107,7 @@ FAULTS = {
     "lanes of a warp without __syncwarp": Fault(
         "racecheck",
         "shared_race_raw",
-        4,
+        5,
         body(SHARED, "s[t] = t;", "", "y[t] = s[t ^ 1];"),
         body(SHARED, "s[t] = t;", "__syncwarp();", "y[t] = s[t ^ 1];"),
     ),
@@ -156,20 +156,29 @@ FAULTS = {
 }
 
 
-def findings(bench: Bench, source: str, check: str) -> list[tuple[object, object]]:
-    """Kinds and lines that a check reports."""
-    run = bench.run(source, env={"CUDANALYST_MODE": "check", "CUDANALYST_CHECKS": check})
-    return [(finding["kind"], finding["line"]) for finding in run.of_type("finding")]
+def catalogue() -> tuple[str, dict[str, int]]:
+    """One program with every faulty kernel and every correct twin, chosen by number, and the line before each faulty kernel."""
+    source, before, cases = "#include <cstdlib>\n", {}, []
+    for number, (name, fault) in enumerate(FAULTS.items()):
+        before[name] = source.count("\n")
+        source += fault.faulty.replace(" kernel(", f" faulty{number}(") + fault.correct.replace(" kernel(", f" correct{number}(")
+        bad = fault.setup.replace("FREE", "cudaFree(x);").replace("INIT", "cudaMemset(y, 0, 512);")
+        good = fault.setup.replace("FREE", "").replace("INIT", CLEAR)
+        cases.append(f"case {2 * number}: {bad} faulty{number}<<<{fault.launch}>>>(x, y); break;")
+        cases.append(f"case {2 * number + 1}: {good} correct{number}<<<{fault.launch}>>>(x, y); break;")
+    main = "int main(int, char** argv) { float *x, *y; cudaMalloc(&x, 512); cudaMalloc(&y, 512); switch (std::atoi(argv[1])) {\n"
+    return source + main + "\n".join(cases) + "\n} cudaDeviceSynchronize(); }\n", before
 
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_on_its_line_and_its_correct_twin_is_clean(bench: Bench, name: str) -> None:
-    fault = FAULTS[name]
-    bad = fault.setup.replace("FREE", "cudaFree(x);").replace("INIT", "cudaMemset(y, 0, 512);")
-    good = fault.setup.replace("FREE", "").replace("INIT", CLEAR)
-    assert (fault.kind, fault.line) in findings(bench, program(fault.faulty, fault.launch, bad), fault.check)
-    twin = program(fault.correct, fault.launch, good)
-    assert findings(bench, twin, "memcheck,racecheck,initcheck,synccheck") == []
+    fault, number = FAULTS[name], list(FAULTS).index(name)
+    source, before = catalogue()
+    binary = bench.compile(source)
+    bad = bench.start(binary, str(2 * number), env={"CUDANALYST_MODE": "check", "CUDANALYST_CHECKS": fault.check})
+    assert (fault.kind, fault.line + before[name]) in [(found["kind"], found["line"]) for found in bad.of_type("finding")]
+    good = bench.start(binary, str(2 * number + 1), env={"CUDANALYST_MODE": "check"})
+    assert [(found["kind"], found["line"]) for found in good.of_type("finding")] == []
 
 
 def test_everyday_programs_compute_what_the_host_computes(bench: Bench) -> None:
@@ -212,7 +221,7 @@ def test_an_access_out_of_range_fails_in_run_mode_too(bench: Bench) -> None:
 
 
 def test_a_profile_counts_sectors_and_bank_conflicts_per_line(bench: Bench) -> None:
-    kernel = body("__shared__ float s[128 * 32];", "s[t * 32] = x[t];", "y[t] = s[t * 32];")
+    kernel = body("__shared__ float s[128 * 32];", "s[t * 32] = x[t];", "__syncthreads(); y[t] = s[(127 - t) * 32];")
     run = bench.run(program(kernel), env={"CUDANALYST_MODE": "profile"})
     (profile,) = run.of_type("profile")
     assert (profile["global_requests"], profile["global_sectors"]) == (8, 32)

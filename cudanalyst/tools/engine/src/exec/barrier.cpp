@@ -28,6 +28,16 @@ void finish(Block& b, u32 id) {
   u32 total = 0;
   for (const u32 lanes : bar.arrived) total += static_cast<u32>(__builtin_popcount(lanes));
   for (Warp& w : b.warps) {
+    const u32 lanes = bar.arrived[w.id];
+    if (!lanes) continue;
+    const u32 pc = w.barrier_pc[__builtin_ctz(lanes)];
+    u32 odd = 0;
+    for (u32 l = 0; l < 32; ++l) odd |= (lanes >> l & 1) & static_cast<u32>((w.barrier_id[l] != id) | (w.barrier_pc[l] != pc));
+    if (!odd && p.code[pc].d == none) {
+      w.blocked &= ~(lanes & ~w.waiting_sync);
+      ++w.barriers_passed;
+      continue;
+    }
     for (u32 rest = bar.arrived[w.id] & w.blocked & ~w.waiting_sync; rest; rest &= rest - 1) {
       const u32 l = static_cast<u32>(__builtin_ctz(rest));
       if (w.barrier_id[l] != id) continue;

@@ -28,6 +28,15 @@ Group pick(Warp& w, u32 ready) {
   Group g{};
   const u32 first = static_cast<u32>(__builtin_ctz(ready));
   u32 lead = first;
+  if (ready == UINT32_MAX) {
+    // Together, as nearly always?
+    u64 differs = 0;
+    for (u32 l = 1; l < 32; ++l) differs |= static_cast<u64>(w.pc[l] ^ w.pc[0]) | (reinterpret_cast<u64>(w.frames[l]) ^ reinterpret_cast<u64>(w.frames[0]));
+    if (!differs) {
+      w.cursor = 0;
+      return {w.frames[0], w.pc[0], ready, none};
+    }
+  }
   if (w.rotate) {
     const u32 after = w.cursor >= 31 ? 0 : ready & ~((2u << w.cursor) - 1);
     lead = after ? static_cast<u32>(__builtin_ctz(after)) : first;
@@ -146,7 +155,6 @@ bool warp_sync(Warp& w, const Instr& i, u32 group, u32 lanes) {
   if (simple) {
     const u32* member = i.e == none ? nullptr : reg<u32>(w, i.e);
     u32 odd = 0;
-    if (member && w.all != UINT32_MAX) odd = 0;
     if (member && (w.context->checks & synccheck)) {
       for (u32 l = 0; l < 32; ++l) odd |= (lanes >> l & 1) && !(member[l] >> l & 1);
       if (odd) assemble(w, i, lanes);

@@ -91,6 +91,7 @@ void call(Decoder& d) {
 void bar_run(Warp& w, const Instr& i) {
   const u32 *ids = reg<u32>(w, i.c), *counts = i.b == none ? nullptr : reg<u32>(w, i.b);
   const bool wait = i.option2 == 0;
+  if (i.target != none && !counts && !i.option) return barrier_arrive(w, i, w.mask, i.target, 0, wait);
   u32 left = w.mask;
   while (left && !w.event) {
     const u32 first = static_cast<u32>(__builtin_ctz(left)), id = ids[first], count = counts ? counts[first] : 0;
@@ -116,6 +117,7 @@ void bar(Decoder& d) {
     d.i.v[0] = d.predicate(d.operand(--end), negated);
     d.i.acquire = negated;
   }
+  d.i.target = d.operand(k).kind == Operand::integer ? static_cast<u32>(d.operand(k).value) : none;  // a literal id spares the search
   d.i.c = d.source(k++, 4);
   if (k < end) d.i.b = d.source(k++, 4);
   if (k != end || (arrives && d.i.b == none)) Decoder::reject("operands of this form");

@@ -1,4 +1,6 @@
 // Loads and stores.
+#include <array>
+
 #include "../exec/access.hpp"
 #include "lanes.hpp"
 
@@ -56,6 +58,42 @@ void load(Warp& w, const Instr& i) {
       if (m >> l & 1) d[l] = static_cast<R>(*reinterpret_cast<const T*>(at[l] + j * sizeof(T)));
   }
   if (i.strong) w.spinning = true;
+}
+
+// The most frequent access of all, in run mode: one 32-bit word of shared memory by a 32-bit address. Each eight lanes usually read
+// one word or eight in a row.
+using Eight = u32 __attribute__((vector_size(32)));
+void load_shared_word(Warp& w, const Instr& i) {
+  const u32* a = reg<u32>(w, i.a);
+  const size_t bytes = w.block->shared_bytes;
+  if (w.mask != UINT32_MAX || bytes < 4 || bytes > UINT32_MAX) return load<u32, u32>(w, i);
+  const u32 offset = static_cast<u32>(i.offset), last = static_cast<u32>(bytes - 4);
+  u32 at[32];
+  u32 outside = 0, bits = 0;
+  for (int l = 0; l < 32; ++l) {
+    at[l] = a[l] + offset;
+    outside |= static_cast<u32>(at[l] > last);
+    bits |= at[l];
+  }
+  if (__builtin_expect((outside | (bits & 3)) != 0, 0)) return load<u32, u32>(w, i);
+  u32* d = reg<u32>(w, i.v[0]);
+  const u8* shared = w.block->shared;
+  for (int from = 0; from < 32; from += 8) {
+    const u32 first = at[from];
+    Eight words;
+    std::memcpy(&words, at + from, sizeof words);
+    const auto same = std::bit_cast<std::array<u64, 4>>(words ^ first);
+    const auto row = std::bit_cast<std::array<u64, 4>>(words ^ (Eight{0, 4, 8, 12, 16, 20, 24, 28} + first));
+    const u64 differs = same[0] | same[1] | same[2] | same[3], apart = row[0] | row[1] | row[2] | row[3];
+    if (differs == 0) {
+      const u32 word = *reinterpret_cast<const u32*>(shared + first);
+      for (int k = 0; k < 8; ++k) d[from + k] = word;
+    } else if (apart == 0) {
+      std::memcpy(d + from, shared + first, 32);
+    } else {
+      for (int k = 0; k < 8; ++k) d[from + k] = *reinterpret_cast<const u32*>(shared + at[from + k]);
+    }
+  }
 }
 
 template <class T, class R>
@@ -198,6 +236,8 @@ void access(Decoder& d, bool is_load) {
     i.mix = mix_of(i.space, is_load);
   }
   const MixClass mix = i.mix;
+  const bool word = is_load && i.space == AccessSpace::shared && i.base == AddressBase::register32 && i.count == 1 && i.bytes == 4 && bytes == 4 && !i.strong;
+  if (word && config().mode == Mode::run) return finish(d, load_shared_word, mix);
   finish(d, bytes == 2 ? by_type<u16>(f, t) : bytes == 4 ? by_type<u32>(f, t) : bytes == 8 ? by_type<u64>(f, t) : nullptr, mix);
 }
 void ld(Decoder& d) { access(d, true); }
