@@ -14,8 +14,8 @@ def planted_table(
 ) -> game.Table:
     """v(S) of one step of the scripted planner, were every tool to show exactly what the faults declare. Shape `(2**n,)`.
 
-    The planner then picks, but for its tremble, among the edits that mend most of what is visible to S; an edit's success
-    follows from what it mends and what it breaks.
+    The planner then picks, but for its tremble, among the edits that mend most of what is visible to S and nothing else; an
+    edit's success follows from what it mends and what it breaks.
     """
     state = next(one for one in problem.starts if one.name == start)
     faults = [fault for fault in problem.faults if fault.id in state.faults]
@@ -30,7 +30,7 @@ def planted_table(
 
 
 def _policy(choices: tuple[Edit, ...], seen: set[str], tremble: float) -> dict[str, float]:
-    strength = {edit.id: len(seen & set(edit.fixes)) for edit in choices}
+    strength = {edit.id: len(edit.fixes) if seen.issuperset(edit.fixes) else 0 for edit in choices}
     best = max(strength.values(), default=0)
     chosen = [edit for edit in strength if strength[edit] == best]
     share = dict.fromkeys(strength, tremble / len(choices))
