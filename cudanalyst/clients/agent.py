@@ -33,6 +33,11 @@ class Step(Frozen):
     statuses: dict[str, str]
     """Status of each of the five tools."""
     modelled_speedup: float | None = None
+    seconds: dict[Component, float] = {}
+    """What gathering each component's evidence took."""
+    evidence_characters: dict[Component, int] = {}
+    placebos: tuple[Component, ...] = ()
+    """Components that could not report on this candidate."""
     edit: str | None = None
     """The edit that was chosen from here; None at the end of the walk."""
 
@@ -53,14 +58,14 @@ class ScriptedAgent:
         steps: list[Step] = []
         source, parents = start.source, list[str]()
         for generation in range(generations):
-            statuses, speedup, candidate = await self._examine(problem.id, source, parents)
+            statuses, seconds, speedup, candidate = await self._examine(problem.id, source, parents)
             frozen = await self._connection.call("freeze", FreezeResult, candidate=candidate, generation=generation)
             self._watch("freeze", frozen.summary)
             if frozen.checkpoint is None or frozen.base_status is None:
                 break
+            evidence = {component: await self._evidence(frozen.checkpoint, component) for component in COMPONENTS}
             proposal = None
             if not (frozen.base_status == "passed" and (speedup or 0.0) >= FAST):
-                evidence = {component: await self._evidence(frozen.checkpoint, component) for component in COMPONENTS}
                 proposal = await self._planner.propose(
                     State(
                         problem=problem.id,
@@ -80,6 +85,9 @@ class ScriptedAgent:
                     base_status=frozen.base_status,
                     statuses=statuses,
                     modelled_speedup=speedup,
+                    seconds=seconds,
+                    evidence_characters={component: len(text) for component, text in evidence.items()},
+                    placebos=tuple(one.component for one in frozen.evidence if one.structural),
                     edit=proposal.edit if proposal is not None else None,
                 )
             )
@@ -97,8 +105,10 @@ class ScriptedAgent:
             source, parents = proposal.source, [candidate]
         return tuple(steps)
 
-    async def _examine(self, problem: str, source: str, parents: list[str]) -> tuple[dict[str, str], float | None, str]:
-        """One call of each tool: statuses, modelled speedup, and the candidate's handle."""
+    async def _examine(
+        self, problem: str, source: str, parents: list[str]
+    ) -> tuple[dict[str, str], dict[Component, float], float | None, str]:
+        """One call of each tool: statuses, seconds by component, modelled speedup, and the candidate's handle."""
         call = self._connection.call
         compiled = await call("compile", CompileResult, source=source, problem=problem, parents=parents)
         self._watch("compile", compiled.summary)
@@ -118,7 +128,13 @@ class ScriptedAgent:
             "run": ran.status,
             "profile": profiled.status,
         }
-        return statuses, ran.modelled_speedup, candidate
+        seconds: dict[Component, float] = {
+            "compiler": compiled.duration_s or 0.0,
+            "analyzer": analyzed.duration_s or 0.0,
+            "debugger": debugged.duration_s or 0.0,
+            "profiler": profiled.duration_s or 0.0,
+        }
+        return statuses, seconds, ran.modelled_speedup, candidate
 
     async def _evidence(self, checkpoint: str, component: Component) -> str:
         found = await self._connection.call("get_evidence", EvidenceResult, checkpoint=checkpoint, component=component)

@@ -6,10 +6,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
+from typing import Final
 
 from rich.console import Console
 
-from cudanalyst.clients.agent import ScriptedAgent, Step
+from cudanalyst.clients.agent import FAST, ScriptedAgent, Step
 from cudanalyst.clients.connection import Connection, stdio_server
 from cudanalyst.clients.options import DemoOptions
 from cudanalyst.clients.planted import planted_table
@@ -19,11 +21,15 @@ from cudanalyst.clients.trials import run_experiment
 from cudanalyst.clients.truth import LEVELS, enumerate_truth
 from cudanalyst.errors import CudanalystError
 from cudanalyst.kernels.catalogue import Catalogue
+from cudanalyst.kernels.problem import Component
 from cudanalyst.resources.answers import AttributionResult, DeviceResult, ExperimentResult
 from cudanalyst.resources.attribution.ground_truth import GroundTruth, Tables, compare
-from cudanalyst.resources.report.data import CheckpointRow, Method, ReportData
+from cudanalyst.resources.report.data import CheckpointRow, ComponentCost, Method, ReportData
 from cudanalyst.resources.report.page import write_report
 from cudanalyst.resources.report.terminal import render_terminal
+
+CHARACTERS_PER_TOKEN: Final = 3.5
+"""A cautious estimate for English with numbers and code."""
 
 
 async def run_demo(options: DemoOptions, console: Console) -> ReportData:
@@ -155,6 +161,15 @@ def _truth_words(truth: GroundTruth) -> str:
     )
 
 
+def _cost(player: Component, firsts: Sequence[Step]) -> ComponentCost:
+    """What a component's evidence costs to read and to gather, over the checkpoints of the trials."""
+    return ComponentCost(
+        component=player,
+        evidence_tokens=fmean(step.evidence_characters[player] for step in firsts) / CHARACTERS_PER_TOKEN,
+        tool_seconds=fmean(step.seconds[player] for step in firsts),
+    )
+
+
 def _report_data(
     options: DemoOptions,
     steps: Sequence[Step],
@@ -181,9 +196,15 @@ def _report_data(
             ),
         ),
         experiment=found.experiment,
+        costs=tuple(_cost(player, [step for step in steps if step.generation == 0]) for player in options.players),
         checkpoints=tuple(
             CheckpointRow(
-                id=step.checkpoint, problem=step.problem, base_status=step.base_status, generation=step.generation
+                id=step.checkpoint,
+                problem=step.problem,
+                base_status=step.base_status,
+                generation=step.generation,
+                fast_modelled=(step.base_status == "passed" and (step.modelled_speedup or 0.0) >= FAST),
+                placebos=step.placebos,
             )
             for step in steps
         ),

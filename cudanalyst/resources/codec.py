@@ -1,14 +1,18 @@
-"""Values to bytes and back: the inverse of `canonical_json`."""
+"""Stored bytes to values: the inverse of `canonical_json`, and rows to events."""
 
 import json
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Final, TypeVar
 
 from pydantic import ValidationError
 
 from cudanalyst.errors import StoreError
+from cudanalyst.resources.events import EVENT, Recorded
 from cudanalyst.values import Frozen
 
 T = TypeVar("T", bound=Frozen)
+EVENT_COLUMNS: Final = "seq, at, owner, session, context, body"
+"""Of the table of events, as `recorded` takes them."""
 
 
 def decode(model: type[T], data: bytes) -> T:
@@ -25,3 +29,21 @@ def decode(model: type[T], data: bytes) -> T:
         raise StoreError(
             f"A stored {model.__name__} cannot be read by this version. Upgrade cudanalyst to the version that wrote it."
         ) from error
+
+
+def recorded(row: Sequence[str | int | float | None]) -> Recorded:
+    """An event as it was stored.
+
+    Raises:
+        StoreError: A newer version wrote it.
+    """
+    seq, at, owner, session, context, body = row
+    try:
+        event = EVENT.validate_json(str(body))
+    except ValidationError as error:
+        raise StoreError(
+            f"Event {seq} of the store cannot be read by this version ({error.error_count()} errors). "
+            "Upgrade cudanalyst to the version that wrote it."
+        ) from error
+    envelope = {"seq": seq, "at": at, "owner": owner, "session": session, "context": context, "event": event}
+    return Recorded.model_validate(envelope)

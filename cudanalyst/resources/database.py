@@ -21,8 +21,8 @@ Value = str | int | float | None
 class Database:
     """A connection that threads take turns with.
 
-    `synchronous=FULL`: when `transaction` returns, what was written survives a kill and a power cut. Every method may be
-    called from any thread; a thread that holds a transaction keeps the others waiting, so keep it short.
+    `synchronous=FULL`: when `transaction` returns, what was written survives a kill and, unless it was asked for otherwise, a
+    power cut. Every method may be called from any thread; a thread that holds a transaction keeps the others waiting, so keep it short.
     """
 
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -53,8 +53,13 @@ class Database:
                 raise
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """A write transaction (`BEGIN IMMEDIATE`); within one, a further one joins it.
+    def transaction(self, *, durable: bool = True) -> Iterator[None]:
+        """A write transaction (`BEGIN IMMEDIATE`); within one, a further one joins it, and the outer one decides how.
+
+        Args:
+            durable: Whether what was written survives a power cut once this returns. If not, this does not wait for the
+                disk: everybody sees what was written and it survives a kill, and the next durable transaction, of whatever
+                connection, makes it durable with its own, since both lie in one log in order.
 
         Raises:
             StoreError: It could not be committed; nothing of it was.
@@ -63,16 +68,32 @@ class Database:
             if self._depth:
                 yield
                 return
-            self._guarded("BEGIN IMMEDIATE")
-            self._depth = 1
+            if durable:
+                yield from self._transaction()
+                return
+            self._guarded("PRAGMA synchronous=NORMAL")
             try:
-                yield
-                self._guarded("COMMIT")
+                yield from self._transaction()
             finally:
-                self._depth = 0
-                # After an error, SQLite itself may have rolled back already.
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._guarded("PRAGMA synchronous=FULL")
+
+    def _transaction(self) -> Iterator[None]:
+        self._guarded("BEGIN IMMEDIATE")
+        self._depth = 1
+        try:
+            yield
+            self._guarded("COMMIT")
+        finally:
+            self._depth = 0
+            # After an error, SQLite itself may have rolled back already.
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps this process's other threads from the database, without a transaction."""
+        with self._lock:
+            yield
 
     def execute(self, statement: str, values: Sequence[Value] = ()) -> int:
         """Runs one writing statement inside a transaction; returns the rowid that it inserted."""

@@ -161,7 +161,7 @@ class Experiments:
 
     def index(self, owner: str) -> TrialIndex:
         """Which of an owner's trials are open where, by the newest events. Within a step, ask before appending."""
-        with self.store.transaction():
+        with self.store.held():
             index = self._indexes.setdefault(owner, TrialIndex())
             index.fold(self.store.events(owner, kinds=KINDS, after=index.seq))
             return index

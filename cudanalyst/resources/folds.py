@@ -15,6 +15,8 @@ from cudanalyst.resources.events import (
 from cudanalyst.values import Frozen
 
 N = TypeVar("N", int, float)
+NO_EVIDENCE: Final = frozenset({"running", "unavailable", "compile_failed", "refused", "cancelled"})
+"""Statuses of a feedback tool that say nothing of the candidate but its base status."""
 
 COMPONENT_OF_TOOL: Final[Mapping[str, Component]] = {
     "compile": "compiler",
@@ -57,6 +59,14 @@ class Cost(Frozen):
     cached: int = 0
     seconds: float | None = None
     tokens: int | None = None
+
+
+def delivery(tool: str, status: str, candidate: str | None, evidence: str | None) -> EvidenceDelivered | None:
+    """What is delivered by sending a feedback tool's result, stored as the blob `evidence`; None where nothing is."""
+    component = COMPONENT_OF_TOOL.get(tool)
+    if component is None or candidate is None or evidence is None or status in NO_EVIDENCE:
+        return None
+    return EvidenceDelivered(candidate=candidate, component=component, evidence=evidence, via=tool)
 
 
 def candidates(events: Iterable[Recorded]) -> dict[str, CandidateFacts]:

@@ -15,15 +15,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Literal, Self
 
-from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from cudanalyst.errors import BadRequest, NotFound, StoreError
+from cudanalyst.errors import BadRequest, NotFound
 from cudanalyst.resources.blobs import BlobStore, disk_error
 from cudanalyst.resources.checkpoints import Checkpoint
-from cudanalyst.resources.codec import decode
+from cudanalyst.resources.codec import EVENT_COLUMNS, decode, recorded
 from cudanalyst.resources.database import BUSY_TIMEOUT_S, Database, Value
-from cudanalyst.resources.events import EVENT, CandidateSubmitted, Event, Recorded, SessionStarted
+from cudanalyst.resources.events import CandidateSubmitted, Event, Recorded, SessionStarted
 from cudanalyst.tools.source import MAX_SOURCE_BYTES, Source
 from cudanalyst.values import Frozen, canonical_json
 
@@ -93,6 +92,12 @@ class Store:
         with self._database.transaction():
             yield
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps this process's other threads from the events, for what is folded in memory."""
+        with self._database.held():
+            yield
+
     # Owners and handles
 
     def start_session(self, owner: str, client: str | None = None) -> str:
@@ -144,9 +149,9 @@ class Store:
 
     # Events
 
-    def append(self, scope: Scope, event: Event) -> int:
-        """Appends one event durably and returns its position."""
-        with self.transaction():
+    def append(self, scope: Scope, event: Event, *, durable: bool = True) -> int:
+        """Appends one event and returns its position; without `durable` it outlives a power cut after the next durable one."""
+        with self._database.transaction(durable=durable):
             return self._database.execute(_INSERT, self._row(scope, event))
 
     def append_many(self, scope: Scope, events: Iterable[Event]) -> None:
@@ -180,13 +185,11 @@ class Store:
             clauses.append(f"kind IN ({', '.join('?' * len(kinds))})")
             values.extend(kinds)
         # Columns are named in this module and values bound; nothing of a caller becomes SQL.
-        statement = (
-            f"SELECT seq, at, owner, session, context, body FROM events WHERE {' AND '.join(clauses)} ORDER BY seq"  # noqa: S608
-        )
+        statement = f"SELECT {EVENT_COLUMNS} FROM events WHERE {' AND '.join(clauses)} ORDER BY seq"  # noqa: S608
         if limit is not None:
             statement += " LIMIT ?"
             values.append(limit)
-        return [_recorded(row) for row in self._database.query(statement, values)]
+        return [recorded(row) for row in self._database.query(statement, values)]
 
     # Values
 
@@ -214,9 +217,15 @@ class Store:
         return self._blobs.get(str(rows[0][0])) if rows else None
 
     def add_candidate(
-        self, scope: Scope, source: Source, *, parents: Sequence[str] = (), operator: str | None = None
+        self,
+        scope: Scope,
+        source: Source,
+        *,
+        parents: Sequence[str] = (),
+        operator: str | None = None,
+        durable: bool = True,
     ) -> str:
-        """Remembers a source for its owner and returns its id; an event says so, once a context.
+        """Remembers a source for its owner and returns its id; an event says so, once a context. `durable` as in `append`.
 
         Raises:
             BadRequest: The source is too long, or a parent is not a candidate of this owner.
@@ -234,7 +243,7 @@ class Store:
         event = CandidateSubmitted(
             candidate=identity, problem=source.problem, blob=blob, parents=tuple(parents), operator=operator
         )
-        with self.transaction():
+        with self._database.transaction(durable=durable):
             new = self.show(scope.owner, identity, blob)
             if new or not self._submitted(scope, event):
                 self.append(scope, event)
@@ -280,16 +289,3 @@ class Store:
             raise BadRequest(f"A text in `{event.kind}` is not valid Unicode ({error}). Send UTF-8 text.") from error
         experiment = getattr(event, "experiment", None)
         return (self._clock(), scope.owner, scope.session, scope.context, experiment, event.kind, body)
-
-
-def _recorded(row: tuple[Value, ...]) -> Recorded:
-    seq, at, owner, session, context, body = row
-    try:
-        event = EVENT.validate_json(str(body))
-    except ValidationError as error:
-        raise StoreError(
-            f"Event {seq} of the store cannot be read by this version ({error.error_count()} errors). "
-            "Upgrade cudanalyst to the version that wrote it."
-        ) from error
-    envelope = {"seq": seq, "at": at, "owner": owner, "session": session, "context": context, "event": event}
-    return Recorded.model_validate(envelope)

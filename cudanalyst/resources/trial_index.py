@@ -41,7 +41,7 @@ class TrialIndex:
 
     def open_in(self, scope: Scope, *, anywhere_in_session: bool = False) -> TrialOpened | None:
         """The trial that is open in a context, or in any context of its session."""
-        for recorded, event in self._open.values():
+        for recorded, event in tuple(self._open.values()):
             if recorded.context == scope.context or (anywhere_in_session and recorded.session == scope.session):
                 return event
         return None

@@ -21,6 +21,11 @@ _KEPT_CHARACTERS: Final = 160
 _NEVER_CUT: Final = frozenset({"summary", "reason", "status", "candidate", "resource"})
 
 
+def compact_json(data: Any) -> str:
+    """JSON as it is sent."""
+    return json.dumps(data, separators=(",", ":"), ensure_ascii=False)
+
+
 def lean(model: BaseModel) -> dict[str, Any]:
     """JSON of a model without what was not measured and what is empty; parsing it gives an equal model."""
     dumped = model.model_dump(mode="json")
@@ -78,7 +83,7 @@ def bounded(data: dict[str, Any], detail: Detail, rest: str | None = None) -> di
         rest: Resource that holds the whole.
     """
     totals: dict[str, tuple[Any, int]] = {}
-    size = len(json.dumps(data, separators=(",", ":"), ensure_ascii=False))
+    size = len(compact_json(data))
     limit = LIMITS[detail]
     while size > limit:
         cuts = _cuttable(data)
@@ -88,7 +93,7 @@ def bounded(data: dict[str, Any], detail: Detail, rest: str | None = None) -> di
         value = cut.holder[cut.key]
         totals.setdefault(cut.path, (cut.holder, len(value)))
         cut.holder[cut.key] = _shortened(value)
-        size = len(json.dumps(data, separators=(",", ":"), ensure_ascii=False)) + 90 * len(totals)
+        size = len(compact_json(data)) + 90 * len(totals)
     if totals:
         data["omitted"] = [*data.get("omitted", ()), *_said(data, totals, rest)]
     return data
@@ -131,7 +136,7 @@ def _cuttable(data: Any, path: str = "") -> list[_Cut]:
         here = f"{path}.{key}" if path else str(key)
         if isinstance(value, list):
             if len(value) > _KEPT_ITEMS:
-                found.append(_Cut(data, key, here, len(json.dumps(value, separators=(",", ":"), ensure_ascii=False))))
+                found.append(_Cut(data, key, here, len(compact_json(value))))
             found += _cuttable(value, here)
         elif isinstance(value, dict):
             found += _cuttable(value, here)

@@ -21,21 +21,23 @@ class JobTools(Group):
         found = self.services.jobs.find(job, call.owner)
         call.progress.say(lambda: f"{found.tool}: {found.call.progress.words}")
         await self.services.jobs.wait(found, wait_s, call.progress)
-        return self._told(found)
+        return await self._told(call, found)
 
     async def job_cancel(self, call: Call, job: JobHandle) -> JobResult:
         """Ends a job and every process that it started."""
         found = self.services.jobs.find(job, call.owner)
         await end(found.task)
-        return self._told(found)
+        return await self._told(call, found)
 
-    def _told(self, job: Job) -> JobResult:
+    async def _told(self, call: Call, job: Job) -> JobResult:
         seconds = round(job.seconds(self.services.jobs.now()), 1)
         result: dict[str, Any] | None = None
         stage = job.call.progress.words if job.state == "running" else None
         if job.state == "finished":
             answer: tuple[BaseModel, dict[str, Any]] = job.task.result()
             result = answer[1]
+            if job.delivery is not None:
+                await self.services.ledger.delivered(call, job.delivery.model_copy(update={"via": "job_status"}))
         words = {
             "running": f"{job.tool} is still at it after {seconds} s: {stage}. Ask again.",
             "finished": f"{job.tool} finished: {(result or {}).get('summary', '')}",

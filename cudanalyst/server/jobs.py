@@ -11,6 +11,7 @@ import anyio
 import structlog
 
 from cudanalyst.errors import CudanalystError, NotFound
+from cudanalyst.resources.events import EvidenceDelivered
 from cudanalyst.server.call import Call, Progress
 
 ANSWER_WITHIN_S: Final = 45.0
@@ -33,6 +34,8 @@ class Job:
     task: asyncio.Task[Any]
     started: float
     ended: float | None = None
+    delivery: EvidenceDelivered | None = None
+    """What telling its result delivers."""
 
     @property
     def state(self) -> JobState:

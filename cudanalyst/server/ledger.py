@@ -5,16 +5,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Literal, TypeVar
 
 from anyio import to_thread
 from pydantic import BaseModel
 
 from cudanalyst.errors import CudanalystError, NotFound
-from cudanalyst.resources.events import JobFinished, JobStarted, ToolFinished, ToolStarted
+from cudanalyst.resources import folds
+from cudanalyst.resources.events import Event, EvidenceDelivered, JobFinished, JobStarted, ToolFinished, ToolStarted
 from cudanalyst.resources.experiment import Experiments
 from cudanalyst.resources.guard import Request, guard
 from cudanalyst.resources.store import Scope, Store
+from cudanalyst.server.bounds import compact_json
 from cudanalyst.server.call import Call
 from cudanalyst.server.schema import CHARACTERS_A_TOKEN
 from cudanalyst.tools.result import ToolResult
@@ -23,6 +25,21 @@ from cudanalyst.values import Frozen
 T = TypeVar("T")
 MAX_CONNECTIONS: Final = 4096
 RESULT_PREFIX: Final = "res_"
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a call ended."""
+
+    reference: str
+    tool: str
+    status: str
+    seconds: float
+    result: BaseModel | None = None
+    sent: dict[str, Any] | None = None
+    """What its caller is sent."""
+    job: str | None = None
+    """The job that it had become: then nothing is sent yet."""
 
 
 @dataclass
@@ -73,39 +90,64 @@ class StoreLedger:
         reference = f"call_{secrets.token_hex(8)}"
         candidate = arguments.get("candidate")
         known = candidate if isinstance(candidate, str) else None
-        self.store.append(call.scope, ToolStarted(call=reference, tool=tool, candidate=known))
+        # Seen by everybody before the guard looks; the durable end of the call makes it durable too.
+        self.store.append(call.scope, ToolStarted(call=reference, tool=tool, candidate=known), durable=False)
         try:
-            guard(self.experiments, call.scope, Request(tool=tool, problem=self._problem(call.owner, arguments)))
+            given = self.experiments.index(call.owner).given_to(call.scope)
+            problem = self._problem(call.owner, arguments) if given else None
+            guard(self.experiments, call.scope, Request(tool=tool, problem=problem))
         except CudanalystError as error:
             return reference, error
         return reference, None
 
-    async def finished(
-        self, call: Call, reference: str, tool: str, status: str, result: BaseModel | None, seconds: float
-    ) -> None:
-        """Records how a call ended; a feedback tool's whole result is kept as a blob."""
-        await in_thread(self._finished, call, reference, tool, status, result, seconds)
+    async def finished(self, call: Call, ending: Ending) -> EvidenceDelivered | None:
+        """Records how a call ended, durably and in one transaction: only then may it be answered.
 
-    def _finished(
-        self, call: Call, reference: str, tool: str, status: str, result: BaseModel | None, seconds: float
-    ) -> None:
-        # Without its duration (which the event holds), an equal result is an equal blob and is written once.
-        blob = (
-            self.store.put(result.model_copy(update={"duration_s": None})) if isinstance(result, ToolResult) else None
-        )
-        size = len(result.model_dump_json(exclude_none=True)) if result is not None else None
-        event = ToolFinished(
-            call=reference,
-            tool=tool,
-            status=status,
-            candidate=getattr(result, "candidate", None),
-            result_blob=blob,
-            tokens=None if size is None else int(size / CHARACTERS_A_TOKEN),
-            seconds=round(seconds, 6),
+        A feedback tool's whole result is kept as a blob, and so is one that was cut; its caller's copy then names it.
+        Sending evidence counts as delivering it; that of a job is given back, to be recorded when it is told.
+        """
+        return await in_thread(self._finished, call, ending)
+
+    def _finished(self, call: Call, ending: Ending) -> EvidenceDelivered | None:
+        result, sent = ending.result, ending.sent or {}
+        cut = bool(sent.get("omitted")) and isinstance(result, Frozen)
+        # Without its duration, which the event holds, an equal result is an equal blob and is written once.
+        kept = result.model_copy(update={"duration_s": None}) if isinstance(result, ToolResult) else result
+        blob = self.store.put(kept) if isinstance(kept, Frozen) and (cut or isinstance(kept, ToolResult)) else None
+        candidate = getattr(result, "candidate", None)
+        identity = f"{RESULT_PREFIX}{blob[:32]}" if blob is not None and cut else None
+        for one in sent.get("omitted", ()) if identity is not None else ():
+            one["resource"] = f"cudanalyst://results/{identity}"
+        finished = ToolFinished(
+            call=ending.reference,
+            tool=ending.tool,
+            status=ending.status,
+            candidate=candidate,
+            result_blob=blob if isinstance(result, ToolResult) else None,
+            tokens=None if ending.sent is None else int(len(compact_json(sent)) / CHARACTERS_A_TOKEN),
+            seconds=round(ending.seconds, 6),
             cached=bool(getattr(result, "cached", False)),
-            modelled_speedup=getattr(result, "modelled_speedup", None) if status == "passed" else None,
+            modelled_speedup=getattr(result, "modelled_speedup", None) if ending.status == "passed" else None,
         )
-        self.store.append(call.scope, event)
+        events: list[Event] = [finished]
+        delivery = folds.delivery(ending.tool, ending.status, candidate, blob)
+        if ending.job is not None:
+            events.append(_job_finished(ending))
+        elif delivery is not None:
+            events.append(delivery)
+        with self.store.transaction():
+            if identity is not None and blob is not None:
+                self.store.show(call.owner, identity, blob)
+            self.store.append_many(call.scope, events)
+        return delivery
+
+    async def became_job(self, call: Call, ending: Ending) -> None:
+        """Records the end of a job that a call became while its end was being recorded."""
+        await in_thread(self.store.append, call.scope, _job_finished(ending))
+
+    async def delivered(self, call: Call, delivery: EvidenceDelivered) -> None:
+        """Records that a job's evidence is told; the durable end of the call makes it durable."""
+        await in_thread(partial(self.store.append, call.scope, delivery, durable=False))
 
     async def job_started(self, call: Call, tool: str) -> str:
         """Mints the handle of a job that a call is answered with, and records it."""
@@ -116,21 +158,6 @@ class StoreLedger:
             (handle,) = self.store.mint(call.owner, "job", parent=call.session)
             self.store.append(call.scope, JobStarted(job=handle, call=handle, tool=tool))
         return handle
-
-    async def job_finished(self, call: Call, job: str, status: str) -> None:
-        """Records that a job is over."""
-        words: dict[str, Any] = {"finished": "done", "failed": "failed", "cancelled": "cancelled"}
-        await in_thread(self.store.append, call.scope, JobFinished(job=job, status=words[status]))
-
-    async def keep(self, call: Call, result: Frozen) -> str:
-        """Keeps a whole result where its owner can read it; gives the resource that holds it."""
-        return await in_thread(self._keep, call, result)
-
-    def _keep(self, call: Call, result: Frozen) -> str:
-        blob = self.store.put(result)
-        identity = f"{RESULT_PREFIX}{blob[:32]}"
-        self.store.show(call.owner, identity, blob)
-        return f"cudanalyst://results/{identity}"
 
     def kept(self, owner: str, identity: str) -> bytes:
         """A whole result by its id; reads the disk.
@@ -143,6 +170,12 @@ class StoreLedger:
             message = f"Unknown result {identity!r}. Use a resource that a result named."
             raise NotFound(message)
         return found
+
+
+def _job_finished(ending: Ending) -> JobFinished:
+    words: dict[bool, Literal["failed", "done"]] = {True: "failed", False: "done"}
+    status = "cancelled" if ending.status == "cancelled" else words[ending.sent is None]
+    return JobFinished(job=ending.job or "", status=status)
 
 
 async def in_thread(function: Callable[..., T], *arguments: Any, **named: Any) -> T:

@@ -85,5 +85,6 @@ class Group:
                 raise BadRequest(message)
             source = known.model_copy(update={"options": options(arch, flags, known.options)})
         self.services.bench.problem_of(source)
-        store.add_candidate(call.scope, source, parents=parents)
+        # Whatever answers this call is recorded durably, and this with it.
+        store.add_candidate(call.scope, source, parents=parents, durable=False)
         return source

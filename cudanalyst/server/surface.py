@@ -5,7 +5,7 @@ No handler can forget any of these, because none is reached but through `Surface
 
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import anyio
@@ -17,9 +17,8 @@ from cudanalyst.resources.audit import REFUSED
 from cudanalyst.server.bounds import Detail, bounded, lean
 from cudanalyst.server.call import Call, Progress
 from cudanalyst.server.jobs import Job, Jobs
-from cudanalyst.server.ledger import StoreLedger
+from cudanalyst.server.ledger import Ending, StoreLedger
 from cudanalyst.tools.result import MeasuredOn, ToolResult
-from cudanalyst.values import Frozen
 
 
 class Entry(Protocol):
@@ -93,12 +92,14 @@ class Surface:
         begun = self.jobs.now()
         reference, refusal = await self.ledger.begin(call, entry.name, values)
         result: BaseModel | None = None
+        sent: dict[str, Any] | None = None
         status = REFUSED  # what an audit of a trial tells from a call that was let through
         try:
             if refusal is not None:
                 raise refusal
             status = "cancelled"
             result = await handler(call, **values)
+            sent = _sent(entry, result, detail)
             status = str(getattr(result, "status", "finished"))
         except CudanalystError as error:
             status = status if status == REFUSED else type(error).__name__
@@ -108,20 +109,23 @@ class Surface:
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await self.ledger.finished(call, reference, entry.name, status, result, self.jobs.now() - begun)
-                if (job := self.jobs.of_current_task()) is not None:
-                    ended = "cancelled" if status == "cancelled" else "failed" if result is None else "finished"
-                    await self.ledger.job_finished(call, job.id, ended)
-        return result, await self._bounded(entry, call, result, detail)
+                await self._record(call, Ending(reference, entry.name, status, self.jobs.now() - begun, result, sent))
+        return result, sent
 
-    async def _bounded(self, entry: Entry, call: Call, result: BaseModel, detail: Detail) -> dict[str, Any]:
-        shown = entry.concise(result) if entry.concise is not None and detail == "concise" else result
-        data = bounded(lean(shown), "full" if entry.whole else detail)
-        if data.get("omitted") and isinstance(result, Frozen):
-            rest = await self.ledger.keep(call, result)
-            for one in data["omitted"]:
-                one["resource"] = rest
-        return data
+    async def _record(self, call: Call, ending: Ending) -> None:
+        job = self.jobs.of_current_task()
+        if job is not None:
+            job.delivery = await self.ledger.finished(call, replace(ending, job=job.id))
+            return
+        await self.ledger.finished(call, ending)
+        if (job := self.jobs.of_current_task()) is not None:  # the answer fell due meanwhile
+            await self.ledger.became_job(call, replace(ending, job=job.id))
+
+
+def _sent(entry: Entry, result: BaseModel, detail: Detail) -> dict[str, Any]:
+    """The JSON of a result that its caller gets."""
+    shown = entry.concise(result) if entry.concise is not None and detail == "concise" else result
+    return bounded(lean(shown), "full" if entry.whole else detail)
 
 
 def running(model: type[BaseModel], job: Job) -> BaseModel:

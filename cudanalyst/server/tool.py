@@ -1,6 +1,5 @@
 """One registered tool: arguments checked with words that name them, errors told apart, results bounded."""
 
-import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,7 +12,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from cudanalyst.errors import CudanalystError
-from cudanalyst.server.bounds import Detail
+from cudanalyst.server.bounds import Detail, compact_json
 from cudanalyst.server.schema import compact_input, outline
 
 Perform = Callable[[dict[str, Any], "Common", Context[Any, Any]], Awaitable[tuple[BaseModel, dict[str, Any]]]]
@@ -96,8 +95,7 @@ class WorkbenchTool(Tool):
             raise UnexpectedToolError(message) from error
         if not convert_result:
             return model
-        text = json.dumps(data, separators=(",", ":"), ensure_ascii=False)
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
+        return CallToolResult(content=[TextContent(type="text", text=compact_json(data))], structured_content=data)
 
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         known = self.fn_metadata.arg_model.model_fields

@@ -81,12 +81,11 @@ def analyze(source: Source, kernels_seen_by_ptxas: Sequence[str] | None = None) 
         status = "not_parsed"
     seen = None if kernels_seen_by_ptxas is None else tuple(kernels_seen_by_ptxas)
     names = {fact.name for fact in facts}
-    return AnalyzeResult(
+    result = AnalyzeResult(
         status=status,
         summary=_summary(facts, found, tree, _disagreement(names, seen)),
         reason=_why_not_parsed(source, tree) if status == "not_parsed" else None,
         measured_on=MeasuredOn(toolchain="none", versions={"tree-sitter-cuda": _grammar_version()}),
-        duration_s=time.perf_counter() - start,
         candidate=source.id,
         kernels=tuple(f.model_copy(update={"accesses": f.accesses[:MAX_ACCESSES]}) for f in facts),
         launches=tuple(site.launch for site in launch_sites(tree, file_names(tree))),
@@ -96,6 +95,7 @@ def analyze(source: Source, kernels_seen_by_ptxas: Sequence[str] | None = None) 
         kernels_seen_by_ptxas=seen,
         truncated=Truncation(shown=len(shown), total=len(found)) if len(shown) < len(found) else None,
     )
+    return result.model_copy(update={"duration_s": time.perf_counter() - start})
 
 
 def _views(tree: Tree) -> tuple[KernelView, ...]:
