@@ -58,7 +58,7 @@ async def measure(rounds: int, *, allow_unsandboxed: bool) -> dict[str, object]:
             progress=lambda line: print(line, file=sys.stderr), allow_unsandboxed=allow_unsandboxed
         )
         await toolchain.prepare()
-        paths = (await toolchain._ready()).builder._compiler.paths  # noqa: SLF001 - those of its own builds
+        paths = (await toolchain._ready()).builder._compiler.paths
         colds, bares, hits = [], [], []
         for index in range(rounds):
             source = Source(text=f"{KERNEL}// {time.time_ns()} {cache}\n", problem="gemm")

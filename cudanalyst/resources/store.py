@@ -23,6 +23,7 @@ from cudanalyst.resources.checkpoints import Checkpoint
 from cudanalyst.resources.codec import EVENT_COLUMNS, decode, recorded
 from cudanalyst.resources.database import BUSY_TIMEOUT_S, Database, Value
 from cudanalyst.resources.events import CandidateSubmitted, Event, Recorded, SessionStarted
+from cudanalyst.resources.known import Known
 from cudanalyst.tools.source import MAX_SOURCE_BYTES, Source
 from cudanalyst.values import Frozen, canonical_json
 
@@ -31,6 +32,8 @@ _PREFIX: Final[dict[HandleKind, str]] = {"session": "ses", "experiment": "exp", 
 _INSERT: Final = "INSERT INTO events (at, owner, session, context, experiment, kind, body) VALUES (?, ?, ?, ?, ?, ?, ?)"
 MAX_NAME: Final = 200
 """Characters in an owner's or a context's name."""
+SOURCES_KNOWN: Final = 32
+SUBMISSIONS_KNOWN: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Store:
         self._database = database
         self._blobs = blobs
         self._clock = clock
+        self._sources: Known[tuple[str, str], Source] = Known(SOURCES_KNOWN)
+        self._said: Known[tuple[Scope, str, tuple[str, ...]], bool] = Known(SUBMISSIONS_KNOWN)
 
     @classmethod
     def open(
@@ -230,6 +235,9 @@ class Store:
         Raises:
             BadRequest: The source is too long, or a parent is not a candidate of this owner.
         """
+        identity, said = source.id, (scope, source.id, tuple(parents))
+        if self._said.get(said):
+            return identity
         size = len(source.text.encode("utf-8", "surrogatepass"))
         if size > MAX_SOURCE_BYTES:
             raise BadRequest(f"The source has {size} bytes; at most {MAX_SOURCE_BYTES} are taken. Shorten it.")
@@ -238,7 +246,6 @@ class Store:
                 raise BadRequest(
                     f"Parent {parent!r} is not a candidate that you submitted. Submit it first, or leave it out."
                 )
-        identity = source.id
         blob = self.put(source)
         event = CandidateSubmitted(
             candidate=identity, problem=source.problem, blob=blob, parents=tuple(parents), operator=operator
@@ -247,6 +254,7 @@ class Store:
             new = self.show(scope.owner, identity, blob)
             if new or not self._submitted(scope, event):
                 self.append(scope, event)
+        self._said.add(said, True)
         return identity
 
     def candidate(self, owner: str, identity: str) -> Source:
@@ -255,12 +263,14 @@ class Store:
         Raises:
             NotFound: This owner has not submitted it; the text does not say whether anybody has.
         """
+        if (known := self._sources.get((owner, identity))) is not None:
+            return known
         data = self.find(owner, identity) if identity.startswith(("cand_", "prog_")) else None
         if data is None:
             raise NotFound(
                 f"Unknown candidate {identity!r}. Pass the source itself, or an id that a tool returned to you."
             )
-        return decode(Source, data)
+        return self._sources.add((owner, identity), decode(Source, data))
 
     def checkpoint(self, owner: str, identity: str) -> Checkpoint:
         """The frozen state behind an id.

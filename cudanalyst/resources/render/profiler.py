@@ -8,7 +8,7 @@ from cudanalyst.resources.render.placebo import placebo
 from cudanalyst.resources.render.text import at, build, many, number
 from cudanalyst.tools.profile import Insight, KernelProfile, LineProfile, ProfileResult
 
-_LINES: Final = 6
+_LINES: Final = 4
 """Source lines shown per kernel, the busiest."""
 
 
