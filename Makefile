@@ -54,7 +54,7 @@ demo: $(MAIN) | host-compiler
 	@$(BIN)/cudanalyst demo
 
 test: lint | host-compiler
-	@$(BIN)/pytest -q
+	@$(BIN)/pytest -q -n auto --dist loadfile
 
 lint: $(DEV)
 	@$(BIN)/ruff check $(SOURCES)
