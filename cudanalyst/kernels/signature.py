@@ -80,7 +80,8 @@ def contract(problem: Problem) -> str:
 Rules
 - Pointers are device pointers. Outputs are allocated but not cleared. Do not write to `const` buffers or out of bounds.
 - All work is ordered on `stream`; streams of your own must fork from it and join it by events. No default stream.
-- Inside `solve`: no host synchronisation, no allocation, no copy to the host. Return 0, or a CUDA error code.
+- Inside `solve`: no host synchronisation, no allocation, no copy to the host, at most 64 KB copied from it. No managed, pinned
+  or registered memory anywhere. Return 0, or a CUDA error code.
 - The result must be right for every size and input, odd and prime sizes too; other sizes than those shown are tried.
 - Every call must do the whole work: results must not be kept from one call to the next.
 

@@ -89,6 +89,11 @@ class Database:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
+    @property
+    def settled(self) -> bool:
+        """Whether no transaction is under way, so that nothing that was written or read here can still be undone."""
+        return not self._depth
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Keeps this process's other threads from the database, without a transaction."""

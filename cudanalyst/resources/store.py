@@ -8,8 +8,8 @@ what it wrote survives a kill.
 import json
 import secrets
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -91,17 +91,13 @@ class Store:
         """Seconds since the epoch, by the store's clock."""
         return self._clock()
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
+    def transaction(self) -> AbstractContextManager[None]:
         """Makes several writes one: all or nothing, with no other writer between. Put blobs before, not inside."""
-        with self._database.transaction():
-            yield
+        return self._database.transaction()
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Keeps this process's other threads from the events, for what is folded in memory."""
-        with self._database.held():
-            yield
+        return self._database.held()
 
     # Owners and handles
 
@@ -254,7 +250,8 @@ class Store:
             new = self.show(scope.owner, identity, blob)
             if new or not self._submitted(scope, event):
                 self.append(scope, event)
-        self._said.add(said, True)
+        if self._database.settled:
+            self._said.add(said, True)
         return identity
 
     def candidate(self, owner: str, identity: str) -> Source:
@@ -270,7 +267,8 @@ class Store:
             raise NotFound(
                 f"Unknown candidate {identity!r}. Pass the source itself, or an id that a tool returned to you."
             )
-        return self._sources.add((owner, identity), decode(Source, data))
+        source = decode(Source, data)
+        return self._sources.add((owner, identity), source) if self._database.settled else source
 
     def checkpoint(self, owner: str, identity: str) -> Checkpoint:
         """The frozen state behind an id.

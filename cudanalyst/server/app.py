@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
+from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp_types import ToolAnnotations
 
 import cudanalyst
 from cudanalyst.server.assembly import Settings, assemble
 from cudanalyst.server.catalogue import CATALOGUE, ToolEntry
+from cudanalyst.server.completing import add_completion
 from cudanalyst.server.exposition import add_resources
 from cudanalyst.server.services import Services
 from cudanalyst.server.surface import Caller, Surface
@@ -68,8 +70,14 @@ def create_application(settings: Settings) -> Application:
     """
     services = assemble(settings)
     workbench = Workbench(services)
-    surface = Surface(services.jobs, services.ledger, _caller(settings.owner))
+    surface = Surface(services.jobs, services.ledger, _caller(settings.owner), workbench.look_up)
     application: Application
+    bus = InMemorySubscriptionBus()
+
+    async def evaluated(experiment: str) -> None:
+        await bus.publish(ResourceUpdated(uri=f"cudanalyst://experiments/{experiment}/attribution"))
+
+    services.evaluations.evaluated = evaluated
 
     @asynccontextmanager
     async def lifespan(server: object) -> AsyncIterator[dict[str, Any]]:
@@ -85,8 +93,10 @@ def create_application(settings: Settings) -> Application:
         tools=[registered(entry, workbench, surface) for entry in CATALOGUE],
         lifespan=lifespan,
         log_level="WARNING",
+        subscriptions=bus,
     )
     add_resources(server, workbench, surface)
+    add_completion(server, services.bench.problems)
     application = Application(services, server)
     return application
 

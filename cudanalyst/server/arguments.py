@@ -1,6 +1,6 @@
 """Arguments that several tools take, described once; and what a call's source is."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import Field
 
@@ -20,6 +20,7 @@ TimeoutS = Annotated[float, Field(description="Limit of each start", gt=0, le=60
 CheckpointHandle = Annotated[str, Field(description="Handle from freeze")]
 ExperimentHandle = Annotated[str, Field(description="Handle from experiment_start")]
 Cites = Annotated[list[str], Field(description="Ids of evidence items, such as debugger.2", max_length=64)]
+MAX_ARGUMENT_BYTES: Final = 16_384
 WaitS = Annotated[float, Field(description="Seconds to wait, at most 40", ge=0, le=40)]
 
 
@@ -40,6 +41,27 @@ def options(arch: str | None, flags: list[str], base: BuildOptions) -> BuildOpti
     """
     chosen = base.arch if arch is None else parse_arch(arch).name
     return BuildOptions(arch=chosen, flags=checked_flags(flags) if flags else base.flags)
+
+
+def checked_arguments(arguments: list[str]) -> tuple[str, ...]:
+    """Arguments that a program can be started with.
+
+    Raises:
+        BadRequest: One is longer than the system passes on, or holds a NUL byte or half a character.
+    """
+    for number, argument in enumerate(arguments, 1):
+        try:
+            size = len(argument.encode())
+        except UnicodeEncodeError as error:
+            message = f"arguments: number {number} holds half of a surrogate pair; send valid UTF-8"
+            raise BadRequest(message) from error
+        if "\0" in argument:
+            message = f"arguments: number {number} holds a NUL byte; remove it"
+            raise BadRequest(message)
+        if size > MAX_ARGUMENT_BYTES:
+            message = f"arguments: number {number} has {size} bytes, over the limit of {MAX_ARGUMENT_BYTES}; use stdin"
+            raise BadRequest(message)
+    return tuple(arguments)
 
 
 def checked_text(text: str | None) -> str:

@@ -5,6 +5,7 @@ What is cut is said in `omitted`, one entry a list or text, so that no reader ta
 
 import json
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final, Literal
 
 from pydantic import BaseModel
@@ -18,6 +19,7 @@ _KEPT_ITEMS: Final = 1
 _SHORT_LIST: Final = 4
 """A list of so few is rather a structure than a listing: it is cut only after longer ones."""
 _KEPT_CHARACTERS: Final = 160
+_CONTAINERS: Final = (tuple, list, dict)
 _NEVER_CUT: Final = frozenset({"summary", "reason", "status", "candidate", "resource"})
 
 
@@ -34,15 +36,23 @@ def lean(model: BaseModel) -> dict[str, Any]:
 
 def _without_empty(model: BaseModel, dumped: dict[str, Any]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
-    for name, field in type(model).model_fields.items():
+    for name, required, default in _defaults(type(model)):
         value = getattr(model, name)
-        empty = value is None or (isinstance(value, tuple | list | dict) and not value)
-        if empty and not field.is_required() and field.get_default(call_default_factory=True) == value:
+        if not required and (value is None or (not value and isinstance(value, _CONTAINERS))) and default == value:
             continue
         kept[name] = _lean_value(value, dumped[name])
-        if kept[name] == {} and isinstance(value, BaseModel) and not field.is_required():
+        if kept[name] == {} and isinstance(value, BaseModel) and not required:
             del kept[name]
     return kept
+
+
+@cache
+def _defaults(model: type[BaseModel]) -> tuple[tuple[str, bool, Any], ...]:
+    """Name, whether it is required, and default of each field."""
+    return tuple(
+        (name, field.is_required(), field.get_default(call_default_factory=True))
+        for name, field in model.model_fields.items()
+    )
 
 
 def _lean_value(value: object, dumped: Any) -> Any:

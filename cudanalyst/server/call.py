@@ -4,7 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Self
 
+from cudanalyst.errors import CudanalystError
 from cudanalyst.resources.store import Scope
+from cudanalyst.tools.source import Source
 
 Report = Callable[[float, str], Awaitable[None]]
 """Tells a client (seconds so far, words)."""
@@ -41,12 +43,22 @@ class Progress:
         return self
 
 
+@dataclass
+class Submitted:
+    """The source that a call is about, looked up together with the record of its start: one wait for the store less."""
+
+    source: Source | None = None
+    error: CudanalystError | None = None
+    """Why there is none."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One call: on whose behalf, in which session and conversation, and how it is told that work goes on."""
 
     scope: Scope
     progress: Progress = field(default_factory=Progress)
+    submitted: Submitted = field(default_factory=Submitted)
 
     @property
     def owner(self) -> str:

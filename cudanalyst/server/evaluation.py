@@ -7,6 +7,7 @@ queue of a killed server is rebuilt when its experiment is next touched.
 import asyncio
 import os
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -26,6 +27,14 @@ from cudanalyst.tools.source import Source
 
 REMEMBERED: Final = 4096
 _log = structlog.stdlib.get_logger(__name__)
+
+
+Evaluated = Callable[[str], Awaitable[None]]
+"""Is told the experiment of a trial that has been evaluated."""
+
+
+async def _unheard(_experiment: str) -> None:
+    return None
 
 
 class Verdict(NamedTuple):
@@ -49,6 +58,8 @@ class Evaluations:
 
     bench: Bench
     experiments: Experiments
+    evaluated: Evaluated = _unheard
+    """Told of every outcome."""
     at_once: int = field(default_factory=lambda: max(1, os.cpu_count() or 1))
     _queue: "asyncio.Queue[Work] | None" = None
     _workers: list[asyncio.Task[None]] = field(default_factory=list)
@@ -114,6 +125,7 @@ class Evaluations:
             await self._failed(work, f"bug in the evaluator: {type(error).__name__}")
             raise
         await in_thread(judging.record_outcome, self.experiments, work.owner, trial, outcome)
+        await self.evaluated(await in_thread(self.experiments.of_trial, work.owner, trial))
         return False
 
     async def _failed(self, work: Work, reason: str) -> bool:

@@ -1,7 +1,7 @@
 """What is on this machine, and what to do about what is missing."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Final, Literal
@@ -45,11 +45,15 @@ class Examination(Frozen):
 
 
 async def examine(
-    environment: Mapping[str, str] | None = None, *, build: bool = False, toolchain: CpuToolchain | None = None
+    environment: Mapping[str, str] | None = None,
+    *,
+    build: bool = False,
+    toolchain: CpuToolchain | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> Examination:
-    """Looks for everything; builds the CPU engine only where `build` asks for it."""
+    """Looks for everything; builds the CPU engine only where `build` asks for it, and tells `progress` how far it is."""
     environment = os.environ if environment is None else environment
-    toolchain = toolchain or CpuToolchain(environment=environment)
+    toolchain = toolchain or CpuToolchain(environment=environment, progress=progress)
     toolkit, compiler = await _toolkit(environment)
     host, engine = await _host_and_engine(environment, toolkit, toolchain, build=build)
     sandbox, confined = await _sandbox(toolchain, built=engine.status == "ok")
@@ -98,10 +102,11 @@ async def _host_and_engine(
     try:
         if build:
             await toolchain.prepare()
-        version = build_version(host, toolkit.include)
+        used = toolchain.engine
+        version = build_version(host, toolkit.include) if used is None else used.version
     except CudanalystError as error:
         return found, Item(name="CPU engine", status="missing", remedy=str(error))
-    folder = cache_directory(environment) / "engine" / version
+    folder = cache_directory(environment) / "engine" / version if used is None else used.root
     if folder.is_dir():
         return found, Item(name="CPU engine", status="ok", found=f"{version[:12]}, built in {folder}")
     remedy = "not built yet; it is built on first use, or now by: cudanalyst doctor --build"

@@ -11,14 +11,16 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from cudanalyst.errors import CudanalystError, NotFound
 from cudanalyst.kernels.problem import Component
 from cudanalyst.resources import folds
-from cudanalyst.resources.events import ToolFinished
+from cudanalyst.resources.events import Event, ToolFinished
 from cudanalyst.resources.guard import Request, guard, visible_events
 from cudanalyst.server.bounds import lean
 from cudanalyst.server.call import Call
+from cudanalyst.server.completing import EVIDENCE, PROBLEM
 from cudanalyst.server.information import problem_result
 from cudanalyst.server.ledger import in_thread
 from cudanalyst.server.surface import Surface
 from cudanalyst.server.workbench import Workbench
+from cudanalyst.tools.text import error_text
 
 JSON = "application/json"
 MAX_EVENTS = 2000
@@ -45,9 +47,9 @@ class Exposition:
             call = await self._surface.call_of(context)
             return await in_thread(self._guarded, call, request, read)
         except NotFound as error:
-            raise ResourceNotFoundError(str(error)) from error
+            raise ResourceNotFoundError(error_text(error)) from error
         except CudanalystError as error:
-            raise ResourceError(str(error)) from error
+            raise ResourceError(error_text(error)) from error
 
     def _guarded(self, call: Call, request: Request, read: Read) -> str:
         guard(self._services.experiments, call.scope, request)
@@ -58,10 +60,14 @@ class Exposition:
         store = self._services.store
         source = store.candidate(call.owner, identity)
         results: dict[str, Any] = {}
+        delivered: dict[str, Event] = {}
         for recorded in store.events(call.owner, kinds=("tool_finished",)):
             event = recorded.event
             if isinstance(event, ToolFinished) and event.candidate == identity and event.result_blob:
                 results[event.tool] = json.loads(store.blob(event.result_blob))
+                if shown := folds.delivery(event.tool, event.status, identity, event.result_blob):
+                    delivered[event.tool] = shown.model_copy(update={"via": "candidates"})
+        store.append_many(call.scope, delivered.values())
         return _json({"candidate": identity, "source": source.model_dump(mode="json"), "results": results})
 
     def checkpoint(self, call: Call, identity: str) -> str:
@@ -130,7 +136,7 @@ def add_resources(server: MCPServer[Any], workbench: Workbench, surface: Surface
     """Registers every resource template."""
     shown = Exposition(workbench, surface)
 
-    @server.resource("cudanalyst://problems/{problem}", name="problem", mime_type=JSON, title="Problem")
+    @server.resource(PROBLEM, name="problem", mime_type=JSON, title="Problem")
     async def problem(problem: str, ctx: Context[Any, Any]) -> str:
         """A problem without its held-out sizes."""
         catalogue = workbench.services.bench.problems
@@ -149,7 +155,7 @@ def add_resources(server: MCPServer[Any], workbench: Workbench, surface: Surface
         return await shown.read(ctx, Request(tool="checkpoints"), lambda call: shown.checkpoint(call, checkpoint))
 
     @server.resource(
-        "cudanalyst://checkpoints/{checkpoint}/evidence/{component}",
+        EVIDENCE,
         name="evidence",
         mime_type="text/plain",
         title="Frozen evidence",

@@ -14,6 +14,7 @@ from cudanalyst.server.arguments import (
     SourceText,
     Stdin,
     TimeoutS,
+    checked_arguments,
 )
 from cudanalyst.server.call import Call
 from cudanalyst.server.services import Group
@@ -64,7 +65,10 @@ class FeedbackTools(Group):
         submitted = await self.source_of(call, source, candidate, problem, arch, flags)
         only_for_programs(submitted, arguments=arguments, stdin=stdin, expected_output=expected_output)
         request = RunRequest(
-            arguments=tuple(arguments), stdin=stdin or "", expected_stdout=expected_output, timeout_s=timeout_s
+            arguments=checked_arguments(arguments),
+            stdin=stdin or "",
+            expected_stdout=expected_output,
+            timeout_s=timeout_s,
         )
         result = await self.services.bench.run(submitted, request, call.progress)
         return result.model_copy(update={"candidate": submitted.id})
@@ -87,7 +91,7 @@ class FeedbackTools(Group):
         only_for_programs(submitted, arguments=arguments, stdin=stdin)
         request = DebugRequest(
             checks=tuple(dict.fromkeys(checks)) or ALL_CHECKS,
-            arguments=tuple(arguments),
+            arguments=checked_arguments(arguments),
             stdin=stdin or "",
             timeout_s=timeout_s,
         )
@@ -121,7 +125,7 @@ class FeedbackTools(Group):
         """Counts work per kernel and source line."""
         submitted = await self.source_of(call, source, candidate, problem, arch, flags)
         only_for_programs(submitted, arguments=arguments, stdin=stdin)
-        request = ProfileRequest(arguments=tuple(arguments), stdin=stdin or "", timeout_s=timeout_s)
+        request = ProfileRequest(arguments=checked_arguments(arguments), stdin=stdin or "", timeout_s=timeout_s)
         result = await self.services.bench.profile(submitted, request, call.progress)
         return result.model_copy(update={"candidate": submitted.id})
 

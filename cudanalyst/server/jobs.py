@@ -13,6 +13,7 @@ import structlog
 from cudanalyst.errors import CudanalystError, NotFound
 from cudanalyst.resources.events import EvidenceDelivered
 from cudanalyst.server.call import Call, Progress
+from cudanalyst.tools.text import error_text
 
 ANSWER_WITHIN_S: Final = 45.0
 """Many clients drop a call after 60 s."""
@@ -52,7 +53,7 @@ class Job:
         if self.state != "failed":
             return None
         error = self.task.exception()
-        return str(error) if isinstance(error, CudanalystError) else f"Error executing tool {self.tool}"
+        return error_text(error) if isinstance(error, CudanalystError) else f"Error executing tool {self.tool}"
 
     def seconds(self, now: float) -> float:
         """How long it ran, or has run."""

@@ -25,6 +25,8 @@ from cudanalyst.values import Frozen
 T = TypeVar("T")
 MAX_CONNECTIONS: Final = 4096
 RESULT_PREFIX: Final = "res_"
+LookUp = Callable[[Call, dict[str, Any]], None]
+"""Finds what a call is about, for its handler."""
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,19 @@ class StoreLedger:
         problem = arguments.get("problem")
         return problem if isinstance(problem, str) else None
 
-    async def begin(self, call: Call, tool: str, arguments: dict[str, Any]) -> tuple[str, CudanalystError | None]:
-        """Records a call's start and asks the trial guard: the call's name, and why it is refused where it is."""
-        return await in_thread(self._begin, call, tool, arguments)
+    async def begin(
+        self, call: Call, tool: str, arguments: dict[str, Any], look_up: LookUp
+    ) -> tuple[str, CudanalystError | None]:
+        """Records a call's start, asks the trial guard, and then looks up what the call is about.
 
-    def _begin(self, call: Call, tool: str, arguments: dict[str, Any]) -> tuple[str, CudanalystError | None]:
+        Returns:
+            The call's name, and why it is refused where it is.
+        """
+        return await in_thread(self._begin, call, tool, arguments, look_up)
+
+    def _begin(
+        self, call: Call, tool: str, arguments: dict[str, Any], look_up: LookUp
+    ) -> tuple[str, CudanalystError | None]:
         reference = f"call_{secrets.token_hex(8)}"
         candidate = arguments.get("candidate")
         known = candidate if isinstance(candidate, str) else None
@@ -98,6 +108,7 @@ class StoreLedger:
             guard(self.experiments, call.scope, Request(tool=tool, problem=problem))
         except CudanalystError as error:
             return reference, error
+        look_up(call, arguments)
         return reference, None
 
     async def finished(self, call: Call, ending: Ending) -> EvidenceDelivered | None:

@@ -1,8 +1,9 @@
 """What the handlers share: the store, the bench, the jobs and the trials' evaluator."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from cudanalyst.errors import BadRequest
+from cudanalyst.errors import BadRequest, CudanalystError
 from cudanalyst.resources.experiment import Experiments
 from cudanalyst.resources.store import Store
 from cudanalyst.server.arguments import given_source, options
@@ -58,7 +59,22 @@ class Group:
             BadRequest: Both or neither of `source` and `candidate` are given, or the source cannot be taken.
             NotFound: The candidate or the problem is unknown.
         """
+        if call.submitted.error is not None:
+            raise call.submitted.error
+        if call.submitted.source is not None:
+            return call.submitted.source
         return await in_thread(self._source_of, call, text, candidate, problem, arch, flags, parents or [])
+
+    def look_up(self, call: Call, values: dict[str, Any]) -> None:
+        """Does what `source_of` will be asked for, where the arguments of a tool are about a source. Waits for the disk."""
+        if not {"source", "candidate"} <= values.keys() or {"text", "trial"} & values.keys():
+            return
+        text, candidate, problem, arch = (values.get(name) for name in ("source", "candidate", "problem", "arch"))
+        flags, parents = values.get("flags") or [], values.get("parents") or []
+        try:
+            call.submitted.source = self._source_of(call, text, candidate, problem, arch, flags, parents)
+        except CudanalystError as error:
+            call.submitted.error = error
 
     def _source_of(
         self,

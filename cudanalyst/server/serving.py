@@ -21,12 +21,15 @@ async def serve_stdio(application: Application, wire: Wire, *, parent_check_s: f
     """Speaks MCP on a wire until its client closes it, the parent dies, or TERM or INT comes."""
     server = application.server._lowlevel_server  # noqa: SLF001 - the SDK's own way takes no streams
     reader, writer = cast("Any", LineReader(wire.read_fd)), cast("Any", LineWriter(wire.write_fd))
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_until_signalled, tasks.cancel_scope)
-        tasks.start_soon(_until_orphaned, tasks.cancel_scope, parent_check_s)
-        async with stdio_server(stdin=reader, stdout=writer) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
-        tasks.cancel_scope.cancel()
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_until_signalled, tasks.cancel_scope)
+            tasks.start_soon(_until_orphaned, tasks.cancel_scope, parent_check_s)
+            async with stdio_server(stdin=reader, stdout=writer) as (incoming, outgoing):
+                await server.run(incoming, outgoing, server.create_initialization_options())
+            tasks.cancel_scope.cancel()
+    except* ConnectionError:  # it went without waiting for its answers
+        _log.info("stopping: the client has gone")
     await application.services.stop()
 
 

@@ -17,7 +17,7 @@ from cudanalyst.resources.audit import REFUSED
 from cudanalyst.server.bounds import Detail, bounded, lean
 from cudanalyst.server.call import Call, Progress
 from cudanalyst.server.jobs import Job, Jobs
-from cudanalyst.server.ledger import Ending, StoreLedger
+from cudanalyst.server.ledger import Ending, LookUp, StoreLedger
 from cudanalyst.tools.result import MeasuredOn, ToolResult
 
 
@@ -57,6 +57,7 @@ class Surface:
     jobs: Jobs
     ledger: StoreLedger
     caller: Caller
+    look_up: LookUp
 
     async def call_of(
         self, context: Context[Any, Any], session: str | None = None, conversation: str | None = None
@@ -90,7 +91,7 @@ class Surface:
         self, entry: Entry, handler: Handler, values: dict[str, Any], call: Call, detail: Detail
     ) -> tuple[BaseModel, dict[str, Any]]:
         begun = self.jobs.now()
-        reference, refusal = await self.ledger.begin(call, entry.name, values)
+        reference, refusal = await self.ledger.begin(call, entry.name, values, self.look_up)
         result: BaseModel | None = None
         sent: dict[str, Any] | None = None
         status = REFUSED  # what an audit of a trial tells from a call that was let through

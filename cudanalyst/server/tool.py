@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from cudanalyst.errors import CudanalystError
 from cudanalyst.server.bounds import Detail, compact_json
 from cudanalyst.server.schema import compact_input, outline
+from cudanalyst.tools.text import error_text, printable
 
 Perform = Callable[[dict[str, Any], "Common", Context[Any, Any]], Awaitable[tuple[BaseModel, dict[str, Any]]]]
 """Does one call: (arguments, common arguments, SDK context) to (result model, bounded JSON of it)."""
@@ -87,7 +88,7 @@ class WorkbenchTool(Tool):
         try:
             model, data = await self.perform(values, common, context)
         except CudanalystError as error:
-            raise ToolError(str(error)) from error
+            raise ToolError(error_text(error)) from error
         except MCPError:
             raise
         except Exception as error:
@@ -100,7 +101,7 @@ class WorkbenchTool(Tool):
     def _checked(self, arguments: dict[str, Any]) -> dict[str, Any]:
         known = self.fn_metadata.arg_model.model_fields
         if unknown := sorted(set(arguments) - set(known)):
-            message = f"{', '.join(unknown)[:_SHOWN]}: no such argument of {self.name}; it takes {', '.join(known)}"
+            message = f"{printable(', '.join(unknown)[:_SHOWN])}: no such argument of {self.name}; it takes {', '.join(known)}"
             raise ToolError(message)
         try:
             return self.fn_metadata.validate_arguments(arguments)

@@ -22,12 +22,16 @@ SEVERITY: Final = (
     "invalid_shared_atomic",
     "invalid_",
     "misaligned_",
+    "use_after_free",
     "out_of_bounds",
     "double_free",
+    "assertion_failed",
     "device_fault",
+    "host_access",
     "barrier_",
     "divergent_",
     "sync",
+    "missing_async_wait",
     "shared_race",
     "global_race",
     "race",
@@ -39,14 +43,25 @@ SEVERITY: Final = (
 REMEDY: Final = {
     "deadlock": "let every thread of the block reach the barrier",
     "endless_loop": "check the loop's exit condition",
+    "invalid_warp_mask": "name in the mask exactly the lanes that take part (take the mask with __ballot_sync before the branch)",
+    "invalid_launch": "change the launch, and check cudaGetLastError after it",
+    "invalid_copy": "check pointers, bytes and direction of the copy",
+    "invalid_free": "free each pointer once, with the function that fits its allocation",
+    "use_after_free": "free the memory after its last use, and synchronise before freeing it",
+    "double_free": "free each pointer once",
+    "api_error": "check what every CUDA call returns",
+    "host_access": "copy the data to the host first",
+    "assertion_failed": "look at why the condition does not hold there",
+    "missing_async_wait": "wait for the copies (cp.async.wait_group, pipeline.consumer_wait), then synchronise the block",
     "invalid_": "guard the index against the size",
     "misaligned_": "align the address to the access's width",
-    "shared_race": "put __syncthreads() between the two accesses",
+    "shared_race": "put __syncthreads() between the two accesses (within one warp, __syncwarp())",
     "global_race": "order the accesses with an atomic or a separate launch",
     "uninitialized_": "write the value before it is read",
     "barrier_": "move the barrier out of the divergent branch",
     "divergent_": "move the barrier out of the divergent branch",
 }
+_MET_BY_EVERY_CHECK: Final = frozenset({"deadlock", "endless_loop", "missing_async_wait"})
 MAX_RECORDS: Final = 10_000
 
 
@@ -141,11 +156,11 @@ def unsupported_text(record: Mapping[str, Any]) -> str:
 def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     """De-duplicates by what and where, adds the counts, and puts the most severe first.
 
-    A hang is met by every check that runs; it is one finding, told by the first.
+    What several checks meet alike is one finding, told by the first.
     """
     merged: dict[tuple[Any, ...], Finding] = {}
     for finding in findings:
-        hang = finding.kind in {"deadlock", "endless_loop"}
+        hang = finding.kind in _MET_BY_EVERY_CHECK
         other = finding.other
         key = (
             None if hang else finding.check,
@@ -172,7 +187,11 @@ def overall(reports: Sequence[CheckReport], findings: Sequence[Finding]) -> Verd
 
 def summarise(status: Verdict, reports: Sequence[CheckReport], findings: Sequence[Finding]) -> str:
     """One to three sentences, the most severe finding first."""
-    failed = [f"{report.check}: {report.reason}" for report in reports if report.verdict == "tool_failed"]
+    reasons: dict[str, list[str]] = {}
+    for report in reports:
+        if report.verdict == "tool_failed":
+            reasons.setdefault(report.reason or "", []).append(report.check)
+    failed = [f"{', '.join(checks)}: {reason}" for reason, checks in reasons.items()]
     if status == "clean":
         names = ", ".join(report.check for report in reports)
         return f"Clean: {names} found nothing within their coverage."
@@ -195,9 +214,28 @@ def _rank(kind: str) -> int:
 
 
 def _from_records(check: Check, execution: Execution) -> list[Finding]:
-    """Hangs, from the watchdog's records."""
+    """Hangs, from the watchdog's records; and for memcheck a fault that no finding of its own explains."""
     records = execution.report[:MAX_RECORDS]
-    return [hang_finding(check, record) for record in records if record.get("type") == "watchdog"]
+    hung = [hang_finding(check, record) for record in records if record.get("type") == "watchdog"]
+    explained = hung or any(record.get("type") == "finding" for record in records)
+    if check != "memcheck" or explained:
+        return hung
+    return [fault_finding(record) for record in records if record.get("type") == "error"][:1]
+
+
+def fault_finding(record: Mapping[str, Any]) -> Finding:
+    """What stopped a kernel: a failed assertion, a trap, a stack that overflowed."""
+    name = one_line(str(record.get("name") or "device fault"))
+    return Finding(
+        check="memcheck",
+        kind="assertion_failed" if name == "cudaErrorAssert" else "device_fault",
+        message=one_line(f"{name}: {record.get('message') or 'the kernel was stopped'}"),
+        kernel=text_or_none(record.get("kernel")),
+        file=text_or_none(record.get("file")),
+        line=int_or_none(record.get("line")),
+        thread=_triple(record.get("thread")),
+        block=_triple(record.get("block")),
+    )
 
 
 def hang_finding(check: Check, record: Mapping[str, Any]) -> Finding:

@@ -56,6 +56,8 @@ def answered_calls(planned: PlannedProcess, execution: Execution) -> int:
 def ending(planned: PlannedProcess, execution: Execution, answered: int) -> Verdict | None:
     """How the process failed, or None for an orderly end with every call answered."""
     report = execution.report
+    if (forged := execution.extra.get("report_forged")) is not None:
+        return Verdict("contract_violation", f"{one_line(str(forged))}: the evaluation's files were tampered with")
     hang = next((record for record in report if record.get("type") == "watchdog"), None)
     if hang is not None:
         finding = hang_finding("synccheck", hang)
@@ -101,6 +103,8 @@ def _refused(record: Mapping[str, Any], error: str | None, where: str) -> Verdic
         name = error or error_name(record.get("cuda_error_name"))
         return Verdict("crashed", f"left {name}{where}" + (f": {text}" if text else ""), name)
     if status == "solve_error":
+        if record.get("value") == 0:
+            return Verdict("crashed", text or "`solve` failed", error)
         return Verdict("crashed", f"`solve` returned {one_line(str(record.get('value')))}, not 0", error)
     return Verdict("contract_violation", "the report holds a record that the runner does not write")
 

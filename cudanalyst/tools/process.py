@@ -1,8 +1,8 @@
 """The one module that starts processes.
 
 Each gets a session of its own, an argument list (never a shell), a scrubbed environment, and limits on time, memory and output. When
-the first process ends, or time is up, or the caller is cancelled, everything that it started is killed. A non-zero exit
-raises nothing: how a process ended is data.
+the first process ends, or time is up, or the caller is cancelled, everything that it started is killed; and when this process is
+killed, a guardian does it. A non-zero exit raises nothing: how a process ended is data.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import resource
 import secrets
 import signal
 import subprocess  # noqa: TID251 - the one place
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from cudanalyst.errors import BadRequest, Unavailable
+from cudanalyst.tools import guardian
 from cudanalyst.tools.capture import Capture, Captured
 from cudanalyst.tools.process_tree import ProcessTree
 
@@ -88,7 +90,7 @@ async def run_process(
         Unavailable: The program or the working directory is missing, or the system refuses to start it.
         BadRequest: An argument holds a NUL byte.
     """
-    value = secrets.token_hex(8)
+    value = f"{_guarded()}.{secrets.token_hex(8)}"
     environment = {**(scrubbed_environment() if env is None else env), COOKIE: value}
     started = time.monotonic()
     child = _Child(_start([os.fspath(part) for part in argv], cwd, environment, stdin, pass_fds), f"{COOKIE}={value}")
@@ -114,6 +116,32 @@ async def run_process(
         stderr=child.stderr.captured(),
         duration_s=time.monotonic() - started,
     )
+
+
+_guards: dict[int, tuple[str, int]] = {}
+"""By process (a fork has none yet): the mark of all that it starts, and the pipe that tells its guardian of its end."""
+
+
+def _guarded() -> str:
+    """The mark that this process's guardian kills by; the first call starts it."""
+    if (known := _guards.get(os.getpid())) is not None:
+        return known[0]
+    mark = secrets.token_hex(8)
+    read, write = os.pipe()  # neither end is inherited
+    null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+    argv = [sys.executable, "-I", "-S", guardian.__file__, f"{COOKIE}={mark}."]
+    moves = [(os.POSIX_SPAWN_DUP2, read, 0), (os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)]
+    try:
+        libraries = {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+        os.posix_spawn(sys.executable, argv, libraries, file_actions=moves, setsid=True)  # noqa: TID251 - the one place
+    except OSError as error:
+        os.close(write)
+        raise Unavailable(f"{sys.executable} could not be started: {error.strerror}") from error
+    finally:
+        os.close(read)
+        os.close(null)
+    _guards[os.getpid()] = (mark, write)
+    return mark
 
 
 def _start(

@@ -3,12 +3,15 @@
 import re
 from typing import Final
 
-_ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_CONTROL: Final = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_MAX_ERROR: Final = 3000
+_ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\])")
+_CONTROL: Final = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 
 
 def printable(text: str) -> str:
-    """Text without escape sequences, control characters (but newline and tab) and marks that reorder text."""
+    """Text without escape sequences, control characters (but newline and tab), and marks that nobody sees or that reorder text."""
     return _CONTROL.sub("", _ESCAPE.sub("", text.replace("\r\n", "\n")))
 
 
@@ -28,6 +31,11 @@ def one_line(text: str, limit: int = 300) -> str:
     """The same as one line, for messages."""
     flat = " ".join(clean(text, 10 * limit).split())
     return flat if len(flat) <= limit else flat[: limit - 3] + "..."
+
+
+def error_text(error: Exception) -> str:
+    """What to tell of an error. Its text may quote an argument, which is as untrusted, and as long, as anything."""
+    return clean(str(error), _MAX_ERROR)
 
 
 def at(file: str | None, line: int | None) -> str:

@@ -1,5 +1,6 @@
 // Leaves a process behind that goes on after the evaluation.
 #include <cuda_runtime.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {
@@ -11,6 +12,7 @@ extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStre
     add<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out, n);
     if (fork() == 0) {
         setsid();
+        prctl(PR_SET_NAME, "left-behind");
         for (;;) sleep(1000);
     }
     return 0;

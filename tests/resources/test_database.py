@@ -176,3 +176,24 @@ def test_a_writer_that_waits_too_long_is_told_that_another_process_holds_the_sto
 def test_acknowledged_writes_are_synchronised_and_readers_do_not_wait(database: Database) -> None:
     assert database.query("PRAGMA journal_mode") == [("wal",)]
     assert database.query("PRAGMA synchronous") == [(2,)]
+
+
+def synchronous(database: Database) -> int:
+    return int(database.query("PRAGMA synchronous")[0][0])
+
+
+def test_only_a_transaction_that_was_asked_to_does_not_wait_for_the_disk(database: Database) -> None:
+    for _ in range(3):  # SQLite's cache of statements must not swallow the switch
+        with database.transaction(durable=False):
+            assert synchronous(database) == 1
+        with database.transaction():
+            assert synchronous(database) == 2
+        with pytest.raises(ZeroDivisionError), database.transaction(durable=False):
+            raise ZeroDivisionError
+        assert synchronous(database) == 2
+
+
+def test_what_was_written_without_waiting_is_seen_by_others_at_once(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "store") as one, Store.open(tmp_path / "store") as other:
+        one.append(Scope("ada"), SessionStarted(client="c"), durable=False)
+        assert [recorded.event for recorded in other.events("ada")] == [SessionStarted(client="c")]

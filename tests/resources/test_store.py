@@ -2,6 +2,7 @@
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -163,3 +164,17 @@ def test_a_transaction_that_fails_appends_nothing(store: Store) -> None:
 def test_only_the_owner_of_the_machine_may_read_the_folder(tmp_path: Path) -> None:
     Store.open(tmp_path / "s").close()
     assert (tmp_path / "s").stat().st_mode & 0o077 == 0
+
+
+def test_a_submission_that_was_undone_is_made_again(tmp_path: Path) -> None:
+    source = Source(text="__global__ void k() {}")
+    with Store.open(tmp_path / "store") as store:
+        scope = store.scope("ada", store.start_session("ada"))
+        with suppress(ZeroDivisionError), store.transaction():
+            assert store.candidate("ada", store.add_candidate(scope, source)) == source
+            raise ZeroDivisionError
+        with pytest.raises(NotFound):
+            store.candidate("ada", source.id)
+        assert store.candidate("ada", store.add_candidate(scope, source)) == source
+        store.add_candidate(scope, source)
+        assert len(store.events("ada", kinds=("candidate_submitted",))) == 1

@@ -11,12 +11,16 @@ import cudanalyst
 from cudanalyst.cli import app
 from cudanalyst.server.commands import session
 from cudanalyst.server.commands.tools import BEGIN, END
+from cudanalyst.server.examination import examine
 from cudanalyst.tools.analyze import AnalyzeResult
 from cudanalyst.tools.compile import CompileResult
 from cudanalyst.tools.debug import DebugResult
+from cudanalyst.tools.engine.build import EngineInstallation
 from cudanalyst.tools.profile import ProfileResult
 from cudanalyst.tools.run import RunResult
-from tests.server.fakes import CANDIDATE, PROGRAM, FakeBench
+from cudanalyst.tools.toolchain.cpu import CpuToolchain
+from cudanalyst.tools.toolchain.protocol import Capabilities
+from tests.server.fakes import CANDIDATE, ON, PROGRAM, FakeBench
 
 runner = CliRunner()
 COMMANDS = ("compile", "run", "debug", "analyze", "profile")
@@ -167,6 +171,26 @@ def test_the_doctor_says_what_is_missing_and_what_to_do(monkeypatch, tmp_path):
     assert items["package mcp"]["status"] == "ok"
     assert all(item["remedy"] for item in found["items"] if item["status"] != "ok")
     assert os.environ["CXX"] == "no-such-compiler"
+
+
+@pytest.mark.anyio
+async def test_the_doctor_tells_of_the_engine_that_it_built(tmp_path):
+    class Toolchain(CpuToolchain):
+        built = None
+
+        @property
+        def engine(self):
+            return self.built
+
+        async def prepare(self):
+            self.built = EngineInstallation(tmp_path, tmp_path, tmp_path / "runner", tmp_path / "sandbox", "f" * 32)
+
+        async def capabilities(self):
+            return Capabilities(build=True, execute=True, sanitize=(), profile=True, measured_on=ON)
+
+    (engine,) = [item for item in (await examine(build=True, toolchain=Toolchain())).items if item.name == "CPU engine"]
+    assert engine.status == "ok"
+    assert engine.found == f"{'f' * 12}, built in {tmp_path}"
 
 
 def test_a_store_that_cannot_be_used_is_said(tmp_path):

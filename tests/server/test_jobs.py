@@ -193,3 +193,20 @@ async def test_closing_standard_input_leaves_no_process(child_parameters, tmp_pa
         assert server != os.getpid()
     await gone(pid)
     await gone(server)
+
+
+async def test_a_jobs_evidence_is_delivered_when_it_is_told(make_application):
+    bench = FakeBench(gate=asyncio.Event())
+    application = make_application(bench=bench, answer_within_s=0.05)
+    store = application.services.store
+    async with connected(application) as client:
+        pending = (await client.call_tool("compile", {"source": PROGRAM})).structured_content
+        bench.gate.set()
+        await asyncio.wait([application.services.jobs.find(pending["job"], LOCAL_OWNER).task])
+        assert store.events(LOCAL_OWNER, kinds=("evidence_delivered",)) == []
+        done = await client.call_tool("job_status", {"job": pending["job"], "context": "reader"})
+    (delivered,) = store.events(LOCAL_OWNER, kinds=("evidence_delivered",))
+    assert (delivered.context, delivered.event.component, delivered.event.via) == ("reader", "compiler", "job_status")
+    assert delivered.event.candidate == done.structured_content["result"]["candidate"]
+    (finished,) = store.events(LOCAL_OWNER, kinds=("job_finished",))
+    assert (finished.event.job, finished.event.status) == (pending["job"], "done")

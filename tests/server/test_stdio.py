@@ -109,6 +109,20 @@ server.wait()
     await gone(pid)
 
 
+async def test_a_client_that_closes_both_streams_before_its_answer_ends_the_server_in_order(child_parameters):
+    server = start(child_parameters())
+    say(server, HELLO)
+    assert json.loads(server.stdout.readline())["id"] == 1
+    server.stdout.close()
+    for number in range(2, 6):
+        say(server, {"jsonrpc": "2.0", "id": number, "method": "ping"})
+    server.stdin.close()
+    errors = await anyio.to_thread.run_sync(server.stderr.read)
+    server.stderr.close()
+    assert server.wait(timeout=60) == 0
+    assert "Traceback" not in errors
+
+
 async def test_the_parents_death_ends_the_server_though_its_standard_input_stays_open(child_parameters, tmp_path):
     parameters = child_parameters()
     read, write = os.pipe()

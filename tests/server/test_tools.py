@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from mcp_types import ResourceTemplateReference
 
 from cudanalyst.errors import BadRequest
 from cudanalyst.resources.events import ToolFinished, ToolStarted
@@ -143,3 +144,52 @@ def test_reading_a_source_for_a_call_refuses_half_characters():
 
     with pytest.raises(BadRequest, match="surrogate"):
         checked_text("a\ud800")
+
+
+async def test_each_feedback_result_that_is_sent_is_evidence_delivered(application):
+    async with connected(application) as client:
+        told = await client.call_tool("compile", {"source": PROGRAM})
+        candidate = told.structured_content["candidate"]
+        for tool in ("analyze", "debug", "profile", "run"):
+            await client.call_tool(tool, {"candidate": candidate})
+        await client.call_tool("debug", {"source": f"// BROKEN\n{PROGRAM}"})
+        await client.call_tool("compile", {"source": f"// BUG\n{PROGRAM}"})
+    store = application.services.store
+    delivered = [one.event for one in store.events(LOCAL_OWNER, kinds=("evidence_delivered",))]
+    assert [(one.component, one.via) for one in delivered] == [
+        ("compiler", "compile"),
+        ("analyzer", "analyze"),
+        ("debugger", "debug"),
+        ("profiler", "profile"),
+    ]
+    assert {one.candidate for one in delivered} == {candidate}
+    finished = {one.event.tool: one.event for one in store.events(LOCAL_OWNER, kinds=("tool_finished",))[:4]}
+    assert [one.evidence for one in delivered] == [finished[one.via].result_blob for one in delivered]
+
+
+async def test_the_evidence_before_each_decision_is_what_a_sessions_attribution_tells(application):
+    async with connected(application) as client:
+        first = await client.call_tool("analyze", {"source": PROGRAM})
+        await client.call_tool("compile", {"source": PROGRAM})
+        await client.call_tool("plan", {"text": "unroll", "candidate": first.structured_content["candidate"]})
+        session = (await client.call_tool("device_info", {})).structured_content["session"]
+        read = await client.read_resource(f"cudanalyst://sessions/{session}/attribution")
+    decisions = json.loads(read.contents[0].text)["decisions"]
+    assert decisions[-1]["kind"] == "plan_recorded"
+    assert decisions[-1]["fresh"] == ["analyzer", "compiler"]
+
+
+async def test_problems_and_components_are_completed_and_handles_are_not(application, era):
+    async with connected(application, era) as client:
+
+        async def completed(uri: str, name: str, begun: str) -> list[str]:
+            reference = ResourceTemplateReference(type="ref/resource", uri=uri)
+            return (await client.complete(reference, {"name": name, "value": begun})).completion.values
+
+        problems = await completed("cudanalyst://problems/{problem}", "problem", "Vec")
+        evidence = "cudanalyst://checkpoints/{checkpoint}/evidence/{component}"
+        components = await completed(evidence, "component", "")
+        checkpoints = await completed(evidence, "checkpoint", "")
+    assert "vector_add" in problems
+    assert {"analyzer", "compiler", "debugger", "profiler"} <= set(components)
+    assert checkpoints == []

@@ -202,3 +202,15 @@ async def test_freezing_the_same_moment_twice_gives_the_same_checkpoint(applicat
         second = await call(client, "freeze", source=WRONG, problem="vector_add")
     assert first["checkpoint"] == second["checkpoint"]
     assert application.services.bench.compiles == compiled
+
+
+async def test_who_listens_to_an_experiment_is_told_when_a_trial_has_been_evaluated(application):
+    async with connected(application) as client:
+        _, experiment = await begin(client)
+        uri = f"cudanalyst://experiments/{experiment}/attribution"
+        async with client.listen(resource_subscriptions=[uri]) as updates:
+            trial = await call(client, "trial_next", experiment=experiment, context="planner")
+            await call(client, "trial_submit", trial=trial["trial"], source=CANDIDATE, context="planner")
+            with anyio.fail_after(60):
+                told = await anext(aiter(updates))
+    assert told.uri == uri

@@ -166,6 +166,7 @@ async def test_cancellation_during_the_grace_period_kills_too(tmp_path):
 
 
 async def test_no_descriptor_is_left_open():
+    await run_process(["/bin/true"], timeout_s=20)  # the first starts the guardian, which has a pipe
     before = sorted(Path("/proc/self/fd").iterdir())
     for _ in range(3):
         await run_process(["/bin/true"], stdin=b"x", timeout_s=20)

@@ -1,5 +1,6 @@
 """`cudanalyst doctor`: what is here, and what to do about what is missing."""
 
+from collections.abc import Callable
 from typing import Annotated, Final
 
 import anyio
@@ -25,9 +26,11 @@ def doctor_command(
     Exit status: 0 all five tools work here, 1 something that they need is missing.
     """
     logs.configure("ERROR")
+    console = Console(stderr=True, highlight=False)
     try:
-        with Console(stderr=True).status("building the CPU engine" if build else "looking around"):
-            found = anyio.run(_examine, build)
+        with console.status("looking around") as status:
+            # Rich shows a status on terminals only; elsewhere each step is a line.
+            found = anyio.run(_examine, build, status.update if console.is_terminal else console.print)
     except CudanalystError as error:
         fail(str(error))
     if as_json:
@@ -37,8 +40,8 @@ def doctor_command(
     raise typer.Exit(FINDINGS if found.status == "limited" else CLEAN)
 
 
-async def _examine(build: bool) -> Examination:
-    return await examine(build=build)
+async def _examine(build: bool, progress: Callable[[str], None]) -> Examination:
+    return await examine(build=build, progress=progress)
 
 
 def _show(found: Examination) -> None:

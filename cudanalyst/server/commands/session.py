@@ -20,6 +20,7 @@ from cudanalyst.server.call import Call, Progress
 from cudanalyst.server.services import Services
 from cudanalyst.server.workbench import Workbench
 from cudanalyst.tools.source import MAX_SOURCE_BYTES
+from cudanalyst.tools.text import printable
 
 T = TypeVar("T")
 CLEAN: Final = 0
@@ -43,7 +44,7 @@ def fail(message: str) -> NoReturn:
 
 
 def _plain(text: str) -> str:
-    return text.replace("[", r"\[")
+    return printable(text).replace("[", r"\[")
 
 
 def settings(store: Path | None, *, allow_unsandboxed: bool, progress: Callable[[str], None] | None = None) -> Settings:

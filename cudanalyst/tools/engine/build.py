@@ -22,11 +22,10 @@ from cudanalyst.errors import Unavailable
 from cudanalyst.tools.engine.compiler import HostCompiler, check_headers, find_host_compiler, processor
 from cudanalyst.tools.engine.objects import (
     COMMON_FLAGS,
-    CORE_PARTS,
-    CORE_PREFIX,
     SOURCES,
     Unit,
     object_key,
+    prefix_units,
     source_files,
     units_of,
 )
@@ -184,35 +183,40 @@ async def _compile_and_link(compiler: HostCompiler, cuda_include: Path, work: Pa
     kept = work.parent / "objects"
     kept.mkdir(exist_ok=True)
 
-    prefix = work / "obj" / CORE_PREFIX.name
-    shutil.copyfile(CORE_PREFIX, prefix)
-    header = Unit(
-        CORE_PREFIX, (*units_of("exec", include)[0].flags, "-x", "c++-header", "-w"), f"{CORE_PREFIX.name}.gch"
-    )
-    known_header = kept / f"{object_key(header, compiler, cuda_include)}.gch"
-    if not known_header.exists():
-        precompiled = work / "obj" / "precompiled"
-        await _run(compiler, [*header.flags, str(header.source), "-o", str(precompiled)], header.source.name)
-        precompiled.rename(known_header)
-    os.link(known_header, prefix.with_name(header.object_name))
-    core_sources = {unit.source for part in CORE_PARTS for unit in units[part]}
+    headers = {unit.source: unit for unit in prefix_units(include)}
+    ready = {source: asyncio.Event() for source in headers}
+
+    async def make(unit: Unit, kind: str, arguments: Sequence[str]) -> None:
+        """Links the object from those kept, where it is new after making it."""
+        output = work / "obj" / unit.object_name
+        known = kept / f"{object_key(unit, compiler, cuda_include)}.{kind}"
+        if not known.exists():
+            made = work / "obj" / f"new-{unit.object_name}"
+            await _run(compiler, [*unit.flags, *arguments, str(unit.source), "-o", str(made)], unit.source.name)
+            made.rename(known)
+        os.link(known, output)
+
+    async def precompile(header: Unit) -> None:
+        shutil.copyfile(header.source, work / "obj" / header.source.name)
+        await make(header, "gch", ())
+        ready[header.source].set()
 
     async def compile_one(unit: Unit) -> None:
         nonlocal done
-        output = work / "obj" / unit.object_name
-        known = kept / f"{object_key(unit, compiler, cuda_include)}.o"
-        if not known.exists():
-            extra = ["-include", str(prefix)] if unit.source in core_sources else []
-            await _run(compiler, [*unit.flags, *extra, "-c", str(unit.source), "-o", str(output)], unit.source.name)
-            output.rename(known)
-        os.link(known, output)
+        prefix: tuple[str, ...] = ()
+        if unit.prefix:
+            await ready[unit.prefix].wait()
+            prefix = ("-include", str(work / "obj" / unit.prefix.name))
+        await make(unit, "o", (*prefix, "-c"))
         done += 1
         if progress:
             progress(f"{BUILD_MESSAGE}: {done} of {len(todo)} files")
 
     # The largest files first: they decide when the last one is done.
     todo.sort(key=lambda unit: unit.source.stat().st_size, reverse=True)
-    await _bounded([functools.partial(compile_one, unit) for unit in todo], os.cpu_count() or 1)
+    jobs = [functools.partial(precompile, header) for header in headers.values()]
+    jobs += [functools.partial(compile_one, unit) for unit in todo]
+    await _bounded(jobs, os.cpu_count() or 1)
     objects = {part: [str(work / "obj" / unit.object_name) for unit in members] for part, members in units.items()}
     library = work / "lib" / RUNTIME_NAME
     script = SOURCES / "api" / "exports.map"

@@ -3,7 +3,7 @@
 import hashlib
 import platform
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -23,12 +23,17 @@ COMMON_FLAGS: Final = (
     "-pthread",
 )
 WARNING_FLAGS: Final = ("-Wall", "-Wextra")
-OPTIMISATION: Final[Mapping[str, str]] = {"runner": "-O1", "sandbox": "-O1", "api": "-O1"}
-CORE_PARTS: Final = frozenset({"module", "isa", "exec", "check", "prof", "memory", "report"})
 # The interpreter's loops over lanes must become vector code; -O3 would double the compile time for no gain.
-CORE_FLAGS: Final = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
-CORE_PREFIX: Final = SOURCES / "exec" / "prefix.hpp"
-"""Standard headers that every file of the core includes; precompiled, since parsing them is most of the work."""
+HOT_FLAGS: Final = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
+COLD_FLAGS: Final = ("-O1",)
+HOT_PARTS: Final = frozenset({"isa", "exec", "check", "prof"})
+# Of the hot parts: what happens once a module, a launch or a finding.
+COLD_FILES: Final = frozenset(
+    {"isa/program.cpp", "isa/table.cpp", "exec/stop.cpp", "exec/builtins.cpp", "check/findings.cpp"}
+)
+HOT_PREFIX: Final = SOURCES / "prefix" / "hot.hpp"
+COLD_PREFIX: Final = SOURCES / "prefix" / "cold.hpp"
+"""Headers that files include anyway; precompiled, since parsing them is most of the work. Each serves one set of flags."""
 
 _INCLUDE: Final = re.compile(rb'^#include "([^"]+)"', re.MULTILINE)
 
@@ -40,6 +45,8 @@ class Unit:
     source: Path
     flags: tuple[str, ...]
     object_name: str
+    prefix: Path | None = None
+    """The header to include first, precompiled with the same flags."""
 
 
 def source_files() -> tuple[Path, ...]:
@@ -49,18 +56,31 @@ def source_files() -> tuple[Path, ...]:
 
 def units_of(part: str, include: Sequence[str]) -> tuple[Unit, ...]:
     """The sources of one part (a folder) with their flags."""
-    flags: tuple[str, ...] = (*COMMON_FLAGS, *WARNING_FLAGS)
-    # One precompiled header serves all of the core, which therefore has the same flags throughout.
-    flags += (*CORE_FLAGS, *native_flags(platform.machine())) if part in CORE_PARTS else (OPTIMISATION[part],)
+    return tuple(_unit(part, source, include) for source in sorted((SOURCES / part).glob("*.cpp")))
+
+
+def _unit(part: str, source: Path, include: Sequence[str]) -> Unit:
+    hot = part in HOT_PARTS and f"{part}/{source.name}" not in COLD_FILES
+    return Unit(source, _flags(include, hot=hot), f"{part}_{source.stem}.o", HOT_PREFIX if hot else COLD_PREFIX)
+
+
+def prefix_units(include: Sequence[str]) -> tuple[Unit, ...]:
+    """The headers to precompile."""
     return tuple(
-        Unit(source, (*flags, *include), f"{part}_{source.stem}.o") for source in sorted((SOURCES / part).glob("*.cpp"))
+        Unit(header, (*_flags(include, hot=header == HOT_PREFIX), "-x", "c++-header", "-w"), f"{header.name}.gch")
+        for header in (HOT_PREFIX, COLD_PREFIX)
     )
+
+
+def _flags(include: Sequence[str], *, hot: bool) -> tuple[str, ...]:
+    own = (*HOT_FLAGS, *native_flags(platform.machine())) if hot else COLD_FLAGS
+    return (*COMMON_FLAGS, *WARNING_FLAGS, *own, *include)
 
 
 def object_key(unit: Unit, compiler: HostCompiler, cuda_include: Path) -> str:
     """Names an object by what it was compiled from, so that a changed or interrupted build compiles only what it must."""
     digest = hashlib.sha256("\n".join([str(compiler.path), compiler.version, processor(), *unit.flags]).encode())
-    waiting, seen = [unit.source, CORE_PREFIX], set[Path]()
+    waiting, seen = [unit.source, *([unit.prefix] if unit.prefix else [])], set[Path]()
     while waiting:
         path = waiting.pop()
         if path in seen:
@@ -71,5 +91,6 @@ def object_key(unit: Unit, compiler: HostCompiler, cuda_include: Path) -> str:
         for name in _INCLUDE.findall(data):
             candidates = (path.parent / name.decode(), SOURCES / name.decode())
             waiting += [found.resolve() for found in candidates if found.is_file()]
-    digest.update((cuda_include / "cuda_runtime_api.h").read_bytes())
+    for name in ("cuda.h", "cuda_runtime_api.h"):
+        digest.update((cuda_include / name).read_bytes())
     return digest.hexdigest()[:32]

@@ -26,6 +26,8 @@ class Guard:
     condition: Node
     leaves: bool
     """An earlier `if (condition) return;` rather than a branch around the place."""
+    negated: bool = False
+    """The place lies in the `else` of the condition."""
 
 
 def guards(node: Node, scope: Scope) -> Iterator[Guard]:
@@ -33,7 +35,8 @@ def guards(node: Node, scope: Scope) -> Iterator[Guard]:
     for parent, child in ancestors(node, scope.function):
         condition = condition_of(parent)
         if condition is not None and parent.type in _BRANCHING and condition != child:
-            yield Guard(condition, leaves=False)
+            in_else = parent.type == "if_statement" and parent.child_by_field_name("alternative") == child
+            yield Guard(condition, leaves=False, negated=in_else)
         if parent.type == "binary_expression" and text_of(parent.child_by_field_name("operator") or parent) in {
             "&&",
             "||",

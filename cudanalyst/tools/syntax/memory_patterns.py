@@ -1,10 +1,14 @@
 """Suspicions about memory: bounds, coalescing, bank conflicts, contention, aliasing."""
 
+import re
 from collections.abc import Iterator
+from typing import Literal
 
 from cudanalyst.tools.syntax.accesses import Access
 from cudanalyst.tools.syntax.facts import stride_of
 from cudanalyst.tools.syntax.guards import guards, single_lane
+from cudanalyst.tools.syntax.kernels import base_name, parameters
+from cudanalyst.tools.syntax.mend import split_arguments
 from cudanalyst.tools.syntax.model import Suspicion
 from cudanalyst.tools.syntax.names import ELEMENT_BYTES
 from cudanalyst.tools.syntax.symbolic import Poly
@@ -34,7 +38,8 @@ def missing_bounds_guards(view: KernelView) -> Iterator[Suspicion]:
             from_grid = all(
                 any(name in index.atoms() and name not in index.tainted for index in access.indices) for name in wanted
             )
-            if from_grid and not wanted & covered and axis not in reported:
+            rounding = _grid_rounding(view, axis)
+            if from_grid and not wanted & covered and axis not in reported and rounding != "down":
                 reported.add(axis)
                 yield view.suspicion(
                     "missing_bounds_guard",
@@ -43,8 +48,43 @@ def missing_bounds_guards(view: KernelView) -> Iterator[Suspicion]:
                     "so a size that is no multiple of the block runs out of range.",
                     f"Guard it: `if (index < n)` for the index made of blockIdx.{axis} and threadIdx.{axis} "
                     "(threads outside must still reach barriers).",
-                    "high" if view.scope.scalars and not covered else "medium",
+                    "low" if rounding == "fixed" else "high" if view.scope.scalars and not covered else "medium",
                 )
+
+
+def _grid_rounding(view: KernelView, axis: str) -> Literal["up", "down", "fixed", "unknown"]:
+    """How the launches get their number of blocks: rounded up, whole blocks only, a number, or none of these."""
+    found: set[Literal["up", "down", "fixed", "unknown"]] = set()
+    for site in view.launches:
+        grid = site.launch.grid.strip()
+        inner = re.fullmatch(r"dim3\s*[({](.*)[)}]", grid, re.DOTALL)
+        parts = split_arguments(inner.group(1)) if inner else (grid,)
+        position = "xyz".index(axis)
+        part = parts[position] if position < len(parts) else "1"
+        if part.isdigit():
+            found.add("fixed")
+        elif re.fullmatch(r"[\w.>-]+\s*/\s*[\w.>-]+", part):
+            found.add("down")
+        else:
+            found.add("up" if "/" in part and "+" in part else "unknown")
+    return found.pop() if len(found) == 1 else "unknown"
+
+
+def _holds_one_more(view: KernelView, bound: str) -> bool:
+    """Whether the host adds one to what it passes for `bound`, as for an array that has an element for the bound itself."""
+    names = [base_name(p.child_by_field_name("declarator") or p) for p in parameters(view.scope.function)]
+    if bound not in names:
+        return False
+    position = names.index(bound)
+    source = view.scope.tree.source
+    for site in view.launches:
+        listed = site.node.child_by_field_name("arguments")
+        passed = listed.named_children if listed is not None else []
+        if position < len(passed) and re.search(
+            rb"\b" + re.escape(text_of(passed[position]).encode()) + rb"\s*\+\s*1\b", source
+        ):
+            return True
+    return False
 
 
 def off_by_one_guards(view: KernelView) -> Iterator[Suspicion]:
@@ -62,6 +102,7 @@ def off_by_one_guards(view: KernelView) -> Iterator[Suspicion]:
                 if (
                     lets_through
                     and bound in view.scope.scalars
+                    and not _holds_one_more(view, bound)
                     and str(view.scope.poly(left)) in {str(p) for p in access.indices}
                 ):
                     seen.add(item.id)
@@ -88,7 +129,7 @@ def uncoalesced_accesses(view: KernelView) -> Iterator[Suspicion]:
         seen.add(key)
         factor = access.index.coefficient("threadIdx.x")
         step = abs(factor.value) if factor is not None and factor.value is not None else None
-        near = step is not None and step < _FAR and access.member is None
+        near = access.member is not None or (step is not None and step < _FAR)
         yield view.suspicion(
             "uncoalesced_access",
             access.node,
@@ -160,7 +201,8 @@ def _linear(access: Access, view: KernelView) -> Poly | None:
 def contended_atomics(view: KernelView) -> Iterator[Suspicion]:
     """Atomics by which every thread hits the same address."""
     for access in view.accesses:
-        if access.kind != "atomic" or single_lane(access.node, view.scope):
+        lone = bool(view.launches) and all(site.block == (1, 1, 1) for site in view.launches)
+        if access.kind != "atomic" or lone or single_lane(access.node, view.scope):
             continue
         if not any(index.depends_on(f"threadIdx.{axis}") for index in access.indices for axis in "xyz"):
             yield view.suspicion(

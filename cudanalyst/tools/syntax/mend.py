@@ -1,7 +1,7 @@
 """Blanks what tree-sitter-cuda misparses, byte for byte, and keeps the facts that were blanked.
 
-The grammar breaks on three-argument `__launch_bounds__`, on attributes after `void`, on `__align__` and on
-`__device__` lambdas. Every blanked stretch becomes spaces of the same length, so places stay right.
+The grammar breaks on three-argument `__launch_bounds__`, on attributes after `void`, on `__align__`, on
+`__device__` lambdas and on the underlying type of an enumeration. Every blanked stretch becomes spaces of the same length, so places stay right.
 """
 
 import re
@@ -12,6 +12,7 @@ _ATTRIBUTE = rb"\b(__launch_bounds__|__cluster_dims__|__maxnreg__|__block_size__
 _WORD = rb"\b(__grid_constant__|__noinline__|__forceinline__|__inline_hint__|__nv_pure__)\b"
 _PRAGMA = rb"^[ \t]*#[ \t]*pragma\b[^\n]*"
 _LAMBDA = rb"(\[[^\[\]\n]{0,200}\]\s*)((?:__host__\s*|__device__\s*)+)(?=[({])"
+_ENUM = rb"\benum\b(?:\s+(?:class|struct))?(?:\s+\w+)?\s*(?P<underlying>:[\w\s:]{1,80}?)(?=\s*\{)"
 _TOKENS = re.compile(
     rb"(?P<skip>"
     + _SKIP
@@ -22,7 +23,8 @@ _TOKENS = re.compile(
     + rb")|(?P<word>"
     + _WORD
     + rb")"
-    rb"|(?P<lambda>" + _LAMBDA + rb")",
+    rb"|(?P<lambda>" + _LAMBDA + rb")"
+    rb"|(?P<enum>" + _ENUM + rb")",
     re.DOTALL | re.MULTILINE,
 )
 _MAX_ARGUMENT_BYTES = 2000
@@ -71,6 +73,8 @@ def mend(source: bytes) -> Mended:
         elif match.group("word") is not None:
             found.append(Attribute(match.start(), match.end(), match.group("word").decode(), ()))
             _blank(out, match.start(), match.end())
+        elif match.group("enum") is not None:
+            _blank(out, match.start("underlying"), match.end("underlying"))
         elif match.group("lambda") is not None and kind is not None:
             head = _LAMBDA_PARTS.match(match.group("lambda"))
             if head is not None:

@@ -7,7 +7,7 @@ from tree_sitter import Node
 
 from cudanalyst.tools.syntax.accesses import Access
 from cudanalyst.tools.syntax.facts import LOOPS, is_any_sync, is_barrier
-from cudanalyst.tools.syntax.guards import guards
+from cudanalyst.tools.syntax.guards import guards, single_lane
 from cudanalyst.tools.syntax.model import Suspicion
 from cudanalyst.tools.syntax.tree import ancestors, text_of, walk
 from cudanalyst.tools.syntax.view import KernelView
@@ -28,7 +28,8 @@ def divergent_barriers(view: KernelView) -> Iterator[Suspicion]:
                 message = f"Threads that left at `{condition}` never reach this barrier."
                 remedy = "Replace the early return by a flag, and let every thread of the block reach the barrier."
             else:
-                message = f"This barrier is reached only by threads for which `{condition}` holds, and that differs within a block."
+                holds = "fails" if guard.negated else "holds"
+                message = f"This barrier is reached only by threads for which `{condition}` {holds}, and that differs within a block."
                 remedy = "Move the barrier out of the branch or loop, so that all threads of the block reach it equally often."
             yield view.suspicion("divergent_barrier", node, message, remedy, "medium" if guard.leaves else "high")
             break
@@ -52,49 +53,105 @@ def missing_barriers(view: KernelView) -> Iterator[Suspicion]:
 
 def _missing_barriers(view: KernelView, array: str) -> Iterator[Suspicion]:
     events = sorted(_events(view, array), key=lambda event: event.order)
-    sequences = [events]
+    sequences = [(events, len(events))]
     for loop in {loop.start_byte: loop for event in events for loop in _loops(event.node, view)}.values():
         inside = [event for event in events if loop.start_byte <= event.node.start_byte < loop.end_byte]
-        sequences.append(inside + inside)  # the end of one turn meets the beginning of the next
-    for sequence in sequences:
-        pair = _unordered(sequence, view)
-        if pair is not None:
-            first, second = pair
-            line = view.scope.tree.place(first.node).line
-            yield view.suspicion(
-                "missing_barrier",
-                second.node,
-                f"`{array}` is {_done(first)} at line {line} and {_done(second)} here by another thread, with no barrier between.",
-                "Put __syncthreads() between the two, outside any divergent branch.",
-                "medium",
-            )
-            return
+        sequences.append((inside + inside, len(inside)))  # the end of one turn meets the beginning of the next
+    pairs = [pair for sequence, turn in sequences if (pair := _unordered(sequence, turn, view)) is not None]
+    pairs.sort(key=lambda pair: _same_thread_likely(pair[0], pair[1], view))
+    for first, second in pairs[:1]:
+        line = view.scope.tree.place(first.node).line
+        yield view.suspicion(
+            "missing_barrier",
+            second.node,
+            f"`{array}` is {_done(first)} at line {line} and {_done(second)} here by another thread, with no barrier between.",
+            "Put __syncthreads() between the two, outside any divergent branch.",
+            "low" if _same_thread_likely(first, second, view) else "medium",
+        )
 
 
-def _unordered(sequence: list[_Event], view: KernelView) -> tuple[_Event, _Event] | None:
+def _unordered(sequence: list[_Event], turn: int, view: KernelView) -> tuple[_Event, _Event] | None:
     """The first read and write by different threads without a synchronisation between them."""
-    since: list[_Event] = []
-    for event in sequence:
+    since: list[tuple[int, _Event]] = []
+    for position, event in enumerate(sequence):
         if event.access is None:
             since = []
             continue
-        for earlier in since:
-            if earlier.access is not None and _conflict(earlier, event, view):
+        for start, earlier in since:
+            if _conflict(earlier, event, view, next_turn=start < turn <= position):
                 return earlier, event
-        since.append(event)
+        since.append((position, event))
     return None
 
 
-def _conflict(first: _Event, second: _Event, view: KernelView) -> bool:
+def _conflict(first: _Event, second: _Event, view: KernelView, *, next_turn: bool) -> bool:
     a, b = first.access, second.access
     if a is None or b is None or a.kind == b.kind:  # two writes are mostly a tile and its halo
         return False
-    if _statement(first.node) == _statement(second.node) or _exclusive(first.node, second.node, view):
+    if (not next_turn and _statement(first.node) == _statement(second.node)) or _exclusive(
+        first.node, second.node, view
+    ):
+        return False
+    if _own_slice(a, b, view) or _carved_apart(a, b, view) or _exchange(first, second, view):
         return False
     different = [str(p) for p in a.indices] != [str(p) for p in b.indices]
     tainted = any(p.tainted for p in (*a.indices, *b.indices))
     by_threads = any(p.depends_on(f"threadIdx.{axis}") for p in (*a.indices, *b.indices) for axis in "xyz")
     return (different or tainted) and by_threads
+
+
+def _own_slice(a: Access, b: Access, view: KernelView) -> bool:
+    """Whether both stay in the thread's own row or column: one same index of several, different for every thread."""
+    axes = {
+        f"threadIdx.{axis}"
+        for axis in "xyz"
+        if any(i.depends_on(f"threadIdx.{axis}") for x in view.accesses for i in x.indices)
+    }
+    if len(a.indices) < 2 or len(a.indices) != len(b.indices) or axes != {"threadIdx.x"}:
+        return False
+    for left, right in zip(a.indices, b.indices, strict=True):
+        factor = left.coefficient("threadIdx.x")
+        if str(left) == str(right) and factor is not None and factor.value and not left.tainted and not right.tainted:
+            return True
+    return False
+
+
+def _carved_apart(a: Access, b: Access, view: KernelView) -> bool:
+    """Whether the two go through different pointers into one dynamic array, which mostly divide it."""
+    dynamic = any(array.name == a.array and array.dynamic for array in view.facts.shared)
+    return dynamic and _base(a.node) != _base(b.node)
+
+
+def _base(node: Node) -> str:
+    current = node
+    while current.type == "subscript_expression" and (inner := current.child_by_field_name("argument")) is not None:
+        current = inner
+    return text_of(current)
+
+
+def _exchange(first: _Event, second: _Event, view: KernelView) -> bool:
+    """Whether a thread reads and writes the same two elements there, as in a swap: then they are its own."""
+    block = next((p for p, _ in ancestors(second.node, view.scope.function) if p.type == "if_statement"), None)
+    if block is None or not block.start_byte <= first.node.start_byte < block.end_byte:
+        return False
+    inside = [
+        x
+        for x in view.accesses
+        if second.access is not None
+        and x.array == second.access.array
+        and block.start_byte <= x.node.start_byte < block.end_byte
+    ]
+    read = {str(x.indices) for x in inside if x.kind == "read"}
+    return len(read) > 1 and read == {str(x.indices) for x in inside if x.kind == "write"}
+
+
+def _same_thread_likely(first: _Event, second: _Event, view: KernelView) -> bool:
+    """Whether one thread alone does the second, and only some the first: often it is the same thread."""
+    return single_lane(second.node, view.scope) and any(
+        d.startswith("threadIdx")
+        for guard in guards(first.node, view.scope)
+        for d in view.scope.dependence(guard.condition)
+    )
 
 
 def _events(view: KernelView, array: str) -> Iterator[_Event]:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
-from cudanalyst.errors import BadRequest, StoreError, Unavailable
+from cudanalyst.errors import BadRequest, Unavailable
 from cudanalyst.tools.compile import NO_SOLVE, Diagnostic
 from cudanalyst.tools.process import ProcessResult
 from cudanalyst.tools.result import MeasuredOn, Place
@@ -28,6 +28,7 @@ from cudanalyst.tools.toolchain.nvcc import NvccPaths, build_argv
 from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.protocol import Build
 from cudanalyst.tools.toolchain.ptxas import PtxMap, kernel_resources, parse_resources, read_ptx
+from cudanalyst.tools.toolchain.workspace import writing
 from cudanalyst.values import content_id
 
 COMPILE_TIMEOUT_S: Final = 120.0
@@ -173,16 +174,13 @@ class Builder:
 
     async def _build(self, source: Source, key: str) -> Build:
         started = time.monotonic()
-        try:
+        with writing(self._scratch):
             self._scratch.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(
-                f"{self._scratch} cannot be made ({error.strerror}); set CUDANALYST_CACHE to a folder with space"
-            ) from error
-        work = Path(tempfile.mkdtemp(prefix="build-", dir=self._scratch))
+            work = Path(tempfile.mkdtemp(prefix="build-", dir=self._scratch))
         try:
             file = work / own_file(source)
-            file.write_text(source.text, encoding="utf-8", newline="")
+            with writing(self._scratch):
+                file.write_text(source.text, encoding="utf-8", newline="")
             output = work / ("candidate.so" if source.kind == "candidate" else "program")
             argv = build_argv(self._compiler.paths, source.options, source.kind, Path(file.name), Path(output.name))
             process = await self._confinement.run(

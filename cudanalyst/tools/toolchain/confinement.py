@@ -16,6 +16,8 @@ SYSTEM: Final = ("/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/alt
 """What compilers and dynamic linking read, as far as it is here: programs and libraries, no configuration, no home."""
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/urandom")
 FAILED: Final = 125
+RUN_PATH: Final = "/usr/local/bin:/usr/bin:/bin"
+"""PATH of what runs: the starter's own would name its user and tools."""
 DEVICE_MEMORY: Final = 4 << 30
 """Bytes that the engine offers as device memory."""
 _SAYS: Final = "cudanalyst-sandbox: "
@@ -31,8 +33,7 @@ class _Limits:
 
 LIMITS: Final[dict[Purpose, _Limits]] = {
     "compile": _Limits(file_bytes=2 << 30, open_files=1024, processes=256),
-    # The engine's device memory is a file in memory, to which the limit on files applies too.
-    "run": _Limits(file_bytes=DEVICE_MEMORY + (1 << 20), open_files=256, processes=128),
+    "run": _Limits(file_bytes=1 << 30, open_files=256, processes=128),
 }
 
 
@@ -95,7 +96,7 @@ class Launcher:
         result = await run_process(
             launcher_argv(self._path, argv, work=work, readable=readable, memory_bytes=memory_bytes, purpose=purpose),
             cwd=work,
-            env=scrubbed_environment(env),
+            env=scrubbed_environment({"PATH": RUN_PATH, **env} if purpose == "run" else env),
             stdin=stdin,
             timeout_s=timeout_s,
             capture_bytes=capture_bytes,

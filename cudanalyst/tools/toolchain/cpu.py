@@ -13,6 +13,7 @@ from cudanalyst.tools.debug import ALL_CHECKS, Check
 from cudanalyst.tools.engine.build import EngineInstallation, cache_directory, find_host_compiler, install_engine
 from cudanalyst.tools.result import MeasuredOn
 from cudanalyst.tools.source import Source
+from cudanalyst.tools.toolchain import seal
 from cudanalyst.tools.toolchain.builder import Builder, Compiler
 from cudanalyst.tools.toolchain.cache import BuildCache
 from cudanalyst.tools.toolchain.confine import Confinement
@@ -31,14 +32,19 @@ from cudanalyst.tools.toolchain.protocol import (
 )
 from cudanalyst.tools.toolchain.report import COVERAGE, findings
 from cudanalyst.tools.toolchain.request import render_request
-from cudanalyst.tools.toolchain.workspace import Workspace, workspace
-
-DEVICE: Final = "cpu-engine"
-RUN_MEMORY: Final = 64 << 30
-"""Address space of a run: the engine maps its device memory twice and shadows it in check mode."""
-_MAX_THREADS: Final = 8
+from cudanalyst.tools.toolchain.workspace import Workspace, remove_stale, workspace
 
 Mode = Literal["run", "check", "profile"]
+DEVICE: Final = "cpu-engine"
+HOST_MEMORY: Final = 12 << 30
+"""Address space left to host code and the engine's own data."""
+RUN_MEMORY: Final[dict[Mode, int]] = {
+    "run": 2 * DEVICE_MEMORY + HOST_MEMORY,
+    "profile": 2 * DEVICE_MEMORY + HOST_MEMORY,
+    "check": 11 * DEVICE_MEMORY + HOST_MEMORY,
+}
+"""Address space of a run: the engine maps its device memory twice, and shadows each byte with nine in check mode."""
+_MAX_THREADS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -83,6 +89,11 @@ class CpuToolchain:
         """`cpu`."""
         return "cpu"
 
+    @property
+    def engine(self) -> EngineInstallation | None:
+        """The engine that is used; None before the first call."""
+        return None if self._parts is None else self._parts.engine
+
     async def prepare(self) -> None:
         """Finds the compilers and builds the engine, if that was not done.
 
@@ -110,6 +121,7 @@ class CpuToolchain:
             demangler=find_tool("c++filt", self._environment),
             versions={"nvcc": toolkit.version, "gcc": host.version, "engine": engine.version},
         )
+        await asyncio.to_thread(remove_stale, self._cache / "work")
         builder = Builder(compiler, confinement, BuildCache(self._cache / "builds"), self._cache / "work")
         return _Parts(toolkit, engine, confinement, builder)
 
@@ -181,6 +193,7 @@ class CpuToolchain:
             parts = await self._ready()
         except Unavailable as error:
             return unavailable(str(error))
+        key = seal.new_key()
         with workspace(self._cache / "work") as work:
             if isinstance(request, CandidateRequest):
                 text, files = render_request(str(build.binary), request)
@@ -195,9 +208,9 @@ class CpuToolchain:
                     argv,
                     work=work.path,
                     readable=(parts.engine.root, build.binary.parent),
-                    env=self._run_environment(work, request, mode, settings),
+                    env=self._run_environment(work, request, mode, {**settings, seal.VARIABLE: key.hex()}),
                     timeout_s=request.timeout_s,
-                    memory_bytes=RUN_MEMORY,
+                    memory_bytes=RUN_MEMORY[mode],
                     purpose="run",
                     stdin=stdin,
                     output_limit=RUN_OUTPUT_LIMIT,
@@ -208,7 +221,7 @@ class CpuToolchain:
                 "candidate.cu" if isinstance(request, CandidateRequest) else "program.cu",
                 {str(parts.toolkit.root): "<toolkit>", str(self._cache / "work"): "<work>"},
             )
-            return read_execution(process, work, request, names, parts.confinement.level)
+            return read_execution(process, work, request, names, parts.confinement.level, key)
 
     def _run_environment(
         self, work: Workspace, request: ExecutionRequest, mode: Mode, settings: Mapping[str, str]

@@ -9,6 +9,7 @@ from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.protocol import CandidateRequest, Execution, ExecutionRequest
 from cudanalyst.tools.toolchain.report import MAX_REPORT_BYTES, has, read_report, unsupported
 from cudanalyst.tools.toolchain.request import download_file
+from cudanalyst.tools.toolchain.seal import NOT_THE_ENGINES, changed_download
 from cudanalyst.tools.toolchain.workspace import Workspace
 
 RUN_OUTPUT_LIMIT: Final = 64 << 20
@@ -25,10 +26,16 @@ def unavailable(reason: str) -> Execution:
 
 
 def read_execution(
-    process: ProcessResult, work: Workspace, request: ExecutionRequest, names: PathNames, sandbox: Sandbox
+    process: ProcessResult,
+    work: Workspace,
+    request: ExecutionRequest,
+    names: PathNames,
+    sandbox: Sandbox,
+    key: bytes | None = None,
 ) -> Execution:
-    """What a run left, read back defensively. Everything but `how` is the candidate's word."""
-    report, problem = read_report(work.read(REPORT, MAX_REPORT_BYTES + 1) or b"", names)
+    """What a run left, read back defensively. Everything but `how` is the candidate's word, the less so with a key."""
+    report, problem = read_report(work.read(REPORT, MAX_REPORT_BYTES + 1) or b"", names, key)
+    forged = problem is not None and problem.endswith(NOT_THE_ENGINES)
     downloads: list[Mapping[str, bytes]] = []
     returned = process.exit_status is not None
     if isinstance(request, CandidateRequest):
@@ -38,6 +45,8 @@ def read_execution(
             downloads.append(
                 {name: data for name, data in contents.items() if data is not None and len(data) == sizes[name]}
             )
+        if key is not None and not forged and (changed := changed_download(report, downloads)) is not None:
+            problem, forged = f"result `{changed[1]}` of call {changed[0] + 1} {NOT_THE_ENGINES}", True
         calls = [record for record in report if record["type"] == "call"]
         # The runner stops in good order after a call that broke the device; what the call left says which.
         answered = len(calls) == len(request.calls) or (bool(calls) and calls[-1].get("status") != "ok")
@@ -66,7 +75,7 @@ def read_execution(
         duration_s=process.duration_s,
         sandbox=sandbox,
         reason=reason,
-        extra={"report_problem": problem} if problem else {},
+        extra={"report_forged" if forged else "report_problem": problem} if problem else {},
     )
 
 
@@ -79,8 +88,9 @@ def check_failure(execution: Execution) -> str | None:
         return what
     if not has(report, "engine"):
         return f"the check did not start: {execution.reason or 'the program uses no CUDA runtime'}"
-    if "report_problem" in execution.extra:
-        return execution.extra["report_problem"]
+    for trouble in ("report_forged", "report_problem"):
+        if trouble in execution.extra:
+            return execution.extra[trouble]
     if has(report, "end", "error", "watchdog"):
         return None
     return f"the process {execution.reason or 'ended'} before the check was complete"

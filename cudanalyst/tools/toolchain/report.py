@@ -9,6 +9,7 @@ from typing import Any, Final
 from cudanalyst.tools.debug import Check, Finding, Side
 from cudanalyst.tools.text import clean
 from cudanalyst.tools.toolchain.paths import PathNames
+from cudanalyst.tools.toolchain.seal import NOT_THE_ENGINES, open_line
 
 MAX_REPORT_BYTES: Final = 64 << 20
 MAX_RECORDS: Final = 100_000
@@ -31,8 +32,11 @@ COVERAGE: Final[dict[Check, str]] = {
 """What each check can see; no finding means nothing beyond it."""
 
 
-def read_report(data: bytes, names: PathNames) -> tuple[tuple[Record, ...], str | None]:
-    """Records with file names as a reader knows them, and what was wrong with the report, if anything."""
+def read_report(data: bytes, names: PathNames, key: bytes | None = None) -> tuple[tuple[Record, ...], str | None]:
+    """Records with file names as a reader knows them, and what was wrong with the report, if anything.
+
+    With a key, reading ends at the first line whose seal is not the engine's; what was wrong then ends in `NOT_THE_ENGINES`.
+    """
     records: list[Record] = []
     problem = None
     lines = data[:MAX_REPORT_BYTES].split(b"\n")
@@ -47,7 +51,10 @@ def read_report(data: bytes, names: PathNames) -> tuple[tuple[Record, ...], str 
             continue
         if len(records) >= MAX_RECORDS:
             return tuple(records), f"the report has more than {MAX_RECORDS} records"
-        record = _parse(line)
+        text = line if key is None else open_line(key, number - 1, line)
+        if text is None:
+            return tuple(records), f"line {number} of the report {NOT_THE_ENGINES}"
+        record = _parse(text)
         if record is None:
             return tuple(records), f"line {number} of the report is malformed"
         records.append(_shown(record, names, 0))

@@ -5,11 +5,29 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from cudanalyst.errors import StoreError
+
 _CHUNK: Final = 1 << 20
+_STALE_S: Final = 3600.0
+
+
+@contextlib.contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Tells of a disk that is full, or a folder that cannot be written.
+
+    Raises:
+        StoreError: In place of an `OSError` of the body; it says what to do.
+    """
+    try:
+        yield
+    except OSError as error:
+        message = f"{folder} cannot be written ({error.strerror}); free space there, or set CUDANALYST_CACHE to a folder with space"
+        raise StoreError(message) from error
 
 
 class Workspace:
@@ -22,8 +40,9 @@ class Workspace:
 
     def write(self, files: Mapping[str, bytes]) -> None:
         """Writes input files; names are relative, at most one folder deep."""
-        for name, data in files.items():
-            (self.path / name).write_bytes(data)
+        with writing(self.path.parent):
+            for name, data in files.items():
+                (self.path / name).write_bytes(data)
 
     def read(self, name: str, limit: int) -> bytes | None:
         """At most `limit` bytes of a plain file, or None where there is none: links and devices do not count."""
@@ -44,18 +63,32 @@ class Workspace:
             os.close(descriptor)
 
 
+def remove_stale(parent: Path) -> None:
+    """Removes work directories that a killed process left: none is in use for as long as an hour."""
+    with contextlib.suppress(OSError):  # nothing there, or another process was quicker
+        for folder in parent.iterdir():
+            if time.time() - folder.lstat().st_mtime > _STALE_S:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def workspace(parent: Path) -> Iterator[Workspace]:
-    """Makes a workspace and removes it."""
-    parent.mkdir(parents=True, exist_ok=True)
-    path = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
+    """Makes a workspace and removes it.
+
+    Raises:
+        StoreError: It cannot be made.
+    """
+    with writing(parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        path = Path(tempfile.mkdtemp(prefix="run-", dir=parent))
     descriptors: list[int] = []
     try:
-        for name in ("in", "out"):
-            (path / name).mkdir()
-        descriptors.extend(
-            os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for folder in (path, path / "out")
-        )
+        with writing(parent):
+            for name in ("in", "out"):
+                (path / name).mkdir()
+            descriptors.extend(
+                os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC) for folder in (path, path / "out")
+            )
         yield Workspace(path, *descriptors)
     finally:
         for descriptor in descriptors:

@@ -50,6 +50,7 @@ class Fault:
 
 
 SHARED = "__shared__ float s[128];"
+WIDE = "__shared__ float s[160]; s[t] = 0; s[t + 32] = 0; __syncthreads();"
 FAULTS = {
     "a write past the end of an array": Fault(
         "memcheck", "invalid_global_write", 2, body("y[t + 1] = 1;"), body("y[t] = 1;")
@@ -63,6 +64,31 @@ FAULTS = {
         3,
         body(SHARED, "s[t + 1] = t;", "__syncthreads(); y[t] = s[t];"),
         body(SHARED, "s[t] = t;", "__syncthreads(); y[t] = s[t];"),
+    ),
+    "one of several offsets from one shared address that is too large": Fault(
+        "memcheck",
+        "invalid_shared_read",
+        4,
+        body(WIDE, "float v = s[t] + s[t + 32];", "y[t] = v + s[t + 33];"),
+        body(WIDE, "float v = s[t] + s[t + 32];", "y[t] = v + s[t + 16];"),
+    ),
+    "one of several offsets from one shared address that nothing wrote": Fault(
+        "initcheck",
+        "uninitialized_shared_read",
+        4,
+        body("__shared__ float u[160];", "u[t] = t; __syncthreads(); float v = u[t];", "y[t] = v + u[t + 32];"),
+        body(
+            "__shared__ float u[160];",
+            "u[t] = t; if (t < 32) u[t + 128] = t; __syncthreads(); float v = u[t];",
+            "y[t] = v + u[t + 32];",
+        ),
+    ),
+    "one of several offsets from one shared address that another warp writes": Fault(
+        "racecheck",
+        "shared_race_raw",
+        4,
+        body(WIDE, "s[t] = t;", "y[t] = s[t] + s[t + 32];"),
+        body(WIDE, "s[t] = t; __syncthreads();", "y[t] = s[t] + s[t + 32];"),
     ),
     "a misaligned vector access": Fault(
         "memcheck",
@@ -161,7 +187,9 @@ def catalogue() -> tuple[str, dict[str, int]]:
     source, before, cases = "#include <cstdlib>\n", {}, []
     for number, (name, fault) in enumerate(FAULTS.items()):
         before[name] = source.count("\n")
-        source += fault.faulty.replace(" kernel(", f" faulty{number}(") + fault.correct.replace(" kernel(", f" correct{number}(")
+        source += fault.faulty.replace(" kernel(", f" faulty{number}(") + fault.correct.replace(
+            " kernel(", f" correct{number}("
+        )
         bad = fault.setup.replace("FREE", "cudaFree(x);").replace("INIT", "cudaMemset(y, 0, 512);")
         good = fault.setup.replace("FREE", "").replace("INIT", CLEAR)
         cases.append(f"case {2 * number}: {bad} faulty{number}<<<{fault.launch}>>>(x, y); break;")
@@ -176,7 +204,9 @@ def test_a_fault_is_found_on_its_line_and_its_correct_twin_is_clean(bench: Bench
     source, before = catalogue()
     binary = bench.compile(source)
     bad = bench.start(binary, str(2 * number), env={"CUDANALYST_MODE": "check", "CUDANALYST_CHECKS": fault.check})
-    assert (fault.kind, fault.line + before[name]) in [(found["kind"], found["line"]) for found in bad.of_type("finding")]
+    assert (fault.kind, fault.line + before[name]) in [
+        (found["kind"], found["line"]) for found in bad.of_type("finding")
+    ]
     good = bench.start(binary, str(2 * number + 1), env={"CUDANALYST_MODE": "check"})
     assert [(found["kind"], found["line"]) for found in good.of_type("finding")] == []
 

@@ -87,7 +87,9 @@ def test_its_own_folder_can_be_written(box: Box) -> None:
     assert box.shell("mkdir d && echo text > d/file && mv d/file f && cat f").stdout.text == "text\n"
 
 
-@pytest.mark.parametrize("path", ["/etc/passwd", "/root/.bashrc", "/proc/self/environ", "/proc/1/environ", "{secret}"])
+@pytest.mark.parametrize(
+    "path", ["/etc/passwd", str(Path.home() / ".profile"), "/proc/self/environ", "/proc/1/environ", "{secret}"]
+)
 def test_other_files_cannot_be_read(box: Box, path: str) -> None:
     path = path.format(secret=box.secret)
     result = box.shell(
@@ -271,3 +273,8 @@ def test_a_wrong_option_is_refused(box: Box, options: list[str]) -> None:
 
 def test_a_missing_writable_folder_is_refused(box: Box) -> None:
     assert "cannot open /nonexistent" in box.run(["/bin/true"], "--rw", "/nonexistent").stderr.text
+
+
+def test_when_memory_runs_out_the_command_is_killed_before_others(box: Box) -> None:
+    result = box.run(["/bin/cat", "/proc/self/oom_score_adj"], "--ro", "/proc")
+    assert result.stdout.text.strip() == "1000", result.stderr.text

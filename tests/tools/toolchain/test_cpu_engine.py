@@ -200,3 +200,29 @@ async def test_another_architecture_runs_too(cpu):
     assert build.status == "compiled"
     execution = await cpu.execute(build, scale_request())
     assert execution.downloads[0]["y"][64:-64] == floats(*(2.5 * i for i in range(N)))
+
+
+async def test_a_program_learns_nothing_from_its_environment(cpu, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("SECRET_TOKEN", "of the user")
+    text = "#include <cstdio>\nextern char** environ;\nint main() { cudaFree(0); for (char** e = environ; *e; ++e) puts(*e); }\n"
+    execution = await run_program(cpu, text)
+    names = {line.split("=")[0] for line in execution.stdout.splitlines()}
+    assert "PATH" in names
+    assert f"{tmp_path}:" not in execution.stdout
+    assert not names & {"SECRET_TOKEN", "CUDANALYST_SEAL", "HOME", "USER"}
+
+
+async def test_what_a_run_can_write_is_bounded(cpu):
+    text = """#include <cstdio>
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+int main() {
+  signal(SIGXFSZ, SIG_IGN);
+  int file = open("big", O_CREAT | O_WRONLY, 0600);
+  printf("%d", ftruncate(file, 3l << 29));
+}
+"""
+    execution = await run_program(cpu, text)
+    assert execution.stdout == "-1"

@@ -14,9 +14,9 @@ def lines(*records) -> bytes:
 
 
 RACE = {
-    "type": "finding", "check": "racecheck", "kind": "shared_race_raw", "kernel": "k(float*)", "file": "/c/work/build-x/candidate.cu",
+    "type": "finding", "check": "racecheck", "kind": "shared_race_raw", "kernel": "k(float*)", "file": "/c/jobs/build-x/candidate.cu",
     "line": 12, "thread": [1, 0, 0], "block": [0, 0, 0], "space": "shared", "size": 4, "address": "tile + 4",
-    "other": {"access": "write", "file": "/c/work/build-x/candidate.cu", "line": 9, "thread": [2, 0, 0], "block": [0, 0, 0]},
+    "other": {"access": "write", "file": "/c/jobs/build-x/candidate.cu", "line": 9, "thread": [2, 0, 0], "block": [0, 0, 0]},
     "message": "read after write", "count": 1,
 }  # fmt: skip
 

@@ -1,11 +1,14 @@
+import errno
 import os
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from cudanalyst.errors import BadRequest
+from cudanalyst.errors import BadRequest, StoreError
 from cudanalyst.tools.toolchain.protocol import BufferSpec, Call, CandidateRequest, ScalarSpec
 from cudanalyst.tools.toolchain.request import render_request
-from cudanalyst.tools.toolchain.workspace import workspace
+from cudanalyst.tools.toolchain.workspace import remove_stale, workspace
 
 PARAMETERS = (
     BufferSpec("x", "f32", "in"),
@@ -71,3 +74,24 @@ def test_a_folder_that_was_replaced_by_a_link_is_not_followed(tmp_path):
         (work.path / "out").rename(work.path / "moved")
         (work.path / "out").symlink_to(elsewhere)
         assert work.read("out/y", 100) is None
+
+
+@pytest.mark.parametrize("failing", ["mkdtemp", "write_bytes"])
+def test_a_full_disk_is_said_with_what_to_do_and_leaves_nothing(tmp_path, monkeypatch, failing):
+    def full(*_args, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(*((tempfile, failing) if failing == "mkdtemp" else (Path, failing)), full)
+    with pytest.raises(StoreError, match=r"No space left on device.*CUDANALYST_CACHE"), workspace(tmp_path) as work:
+        work.write({"request.txt": b"x"})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_removed_once_it_is_old(tmp_path):
+    for name in ("run-old", "build-new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").write_text("x")
+    os.utime(tmp_path / "run-old", (0, 0))
+    remove_stale(tmp_path)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["build-new"]
+    remove_stale(tmp_path / "nowhere")

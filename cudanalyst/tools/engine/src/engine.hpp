@@ -85,6 +85,8 @@ Error read(void* to, uint64_t from, size_t bytes);
 Error copy(uint64_t to, uint64_t from, size_t bytes);
 Error fill(uint64_t to, uint8_t value, size_t bytes);
 size_t free_bytes();
+// "name[bytes B] + offset", or where it lies relative to the nearest allocation.
+std::string describe(uint64_t address);
 }  // namespace memory
 
 struct Parameter {
@@ -126,6 +128,9 @@ struct Launch {
 // Runs a launch to its end. `parameters` is the packed parameter block (KernelInfo::parameters). The result is what a GPU would
 // leave as the error of the launch; details are in the report.
 Error launch(Kernel& kernel, const Launch& launch, const uint8_t* parameters, size_t parameter_bytes);
+
+// A finding of memcheck about a call of the host API, which has no place in device code; address 0: about none.
+void report_host_finding(const std::string& kind, uint64_t address, const std::string& message);
 
 // Writes profile records and finding counts; called once at an orderly end (and from atexit).
 void finish_report();

@@ -24,15 +24,15 @@ using Guard = std::lock_guard<std::recursive_mutex>;
 
 // First thing in a call that needs the device: sets the engine up, and gives the error that a fault has left for good, else 0.
 int enter();
-// Last thing in a runtime call: notes a failure as the thread's last error.
-cudaError_t finish(int error);
+// Last thing in a runtime call: notes a failure as the thread's last error. `function` is the call's name.
+cudaError_t finish(int error, const char* function = __builtin_FUNCTION());
 
 // Runs the body of a runtime function under the lock unless the context is broken.
 template <typename Body>
-cudaError_t runtime_call(Body&& body) {
+cudaError_t runtime_call(Body&& body, const char* function = __builtin_FUNCTION()) {
   Guard guard(api_mutex());
-  if (int broken = enter()) return finish(broken);
-  return finish(body());
+  if (int broken = enter()) return finish(broken, function);
+  return finish(body(), function);
 }
 
 // The same for the driver API, whose failures do not touch the runtime's last error.

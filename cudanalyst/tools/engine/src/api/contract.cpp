@@ -1,5 +1,6 @@
 #include "contract.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <utility>
@@ -11,10 +12,10 @@ namespace cudanalyst::contract {
 namespace {
 
 struct State {
-  std::atomic<bool> watching = false, inside = false;
+  std::atomic<bool> candidate = false, watching = false, inside = false;
   std::thread::id runner;
   Stream* main = nullptr;
-  uint64_t call = 0;
+  uint64_t call = 0, uploaded = 0;
   Clock done;  // operations of each stream in this call
   std::string violation;
 };
@@ -55,6 +56,8 @@ int check_stream(const char* function, Stream& stream) {
 
 }  // namespace
 
+void watch_candidate() { state().candidate = true; }
+
 void begin(Stream& main) {
   State& now = state();
   now.watching = true;
@@ -62,6 +65,7 @@ void begin(Stream& main) {
   now.main = &main;
   now.call++;
   now.done.clear();
+  now.uploaded = 0;
   now.inside = true;
   renew(main);
 }
@@ -97,6 +101,20 @@ int host_work(const char* function) {
 int read_back(const char* function) {
   if (!inside()) return 0;
   return refuse(std::string(function) + " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)");
+}
+
+// Results are the kernels' work: tables and descriptors fit in this, an answer computed on the host does not.
+int upload(const char* function, size_t bytes) {
+  constexpr uint64_t most = 64 << 10;
+  if (!inside()) return 0;
+  state().uploaded += std::min<uint64_t>(bytes, most + 1);
+  if (state().uploaded <= most) return 0;
+  return refuse(std::string(function) + " copies more than 64 KB from the host in one call of solve: compute on the device, or upload tables in `init`");
+}
+
+int host_memory(const char* function) {
+  if (!state().candidate) return 0;
+  return refuse(std::string(function) + ": a candidate may use device memory only, none that host code reaches too (managed, pinned or registered); use cudaMalloc in `init`, or the workspace");
 }
 
 int work(const char* function, Stream& stream) {

@@ -1,5 +1,6 @@
 // What a candidate may ask for inside `solve` (the runner says when that is): everything ordered on the stream it was given.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -14,6 +15,7 @@ namespace contract {
 // For each stream, how many of its operations come before.
 using Clock = std::map<uint64_t, uint64_t>;
 
+void watch_candidate();  // this process is a runner's
 void begin(Stream& main);
 // Empty, or the first violation with its fix.
 std::string end();
@@ -25,6 +27,8 @@ int allocation(const char* function);
 int host_work(const char* function);  // callbacks, device resets: what cannot be part of a trace
 int work(const char* function, Stream& stream);
 int read_back(const char* function);
+int upload(const char* function, size_t bytes);  // from host memory
+int host_memory(const char* function);  // that kernels reach
 int record(const char* function, Event& event, Stream& stream);
 int wait(const char* function, Stream& stream, const Event& event);
 

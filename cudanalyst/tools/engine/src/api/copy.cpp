@@ -1,10 +1,40 @@
 #include "copy.hpp"
 
+#include "errors.hpp"
 #include "host_memory.hpp"
 #include "modules.hpp"
 
 namespace cudanalyst {
 namespace {
+
+std::string whose(const void* pointer) {
+  if (!pointer) return "a null pointer";
+  return host_memory::on_device(pointer) ? "device memory (" + memory::describe(reinterpret_cast<uint64_t>(pointer)) + ")" : "host memory";
+}
+
+const char* name_of(cudaMemcpyKind kind) {
+  constexpr const char* names[] = {"cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault"};
+  return names[kind];
+}
+
+int bad_copy(int error, const CopyCall& call, const std::string& why) {
+  const void* blame = host_memory::on_device(call.to) ? call.to : call.from;
+  return errors::because(error, "invalid_copy", why, host_memory::on_device(blame) ? reinterpret_cast<uint64_t>(blame) : 0);
+}
+
+// The side of the device that does not hold the whole range, if one does not.
+std::string overrun(const CopyCall& call) {
+  const auto check = [&](const void* pointer, size_t pitch, const char* what) -> std::string {
+    const auto address = reinterpret_cast<uint64_t>(pointer);
+    const size_t bytes = (call.rows - 1) * pitch + call.row_bytes;
+    if (!host_memory::on_device(pointer) || memory::host_view(address, bytes)) return "";
+    const auto found = memory::find(address);
+    const std::string why = found && !found->live ? "it was freed before" : "it ends before that";
+    return std::string(what) + " needs " + std::to_string(bytes) + " B from " + memory::describe(address) + " on, and " + why;
+  };
+  const std::string to = check(call.to, call.to_pitch, "the destination");
+  return to.empty() ? check(call.from, call.from_pitch, "the source") : to;
+}
 
 // What an H200 answers to a kind that does not fit the pointers: the sides that must be on the device are.
 int check_kind(cudaMemcpyKind kind, bool to_device, bool from_device) {
@@ -34,14 +64,21 @@ int copy(const CopyCall& call) {
   if (call.kind < cudaMemcpyHostToHost || call.kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (!call.row_bytes || !call.rows) return success;
   if (call.rows > 1 && (call.to_pitch < call.row_bytes || call.from_pitch < call.row_bytes)) return cudaErrorInvalidPitchValue;
-  if (!call.to || !call.from || overflows(call.rows, call.to_pitch) || overflows(call.rows, call.from_pitch)) return invalid_value;
-  if (int error = check_kind(call.kind, to_device, from_device)) return error;
+  if (!call.to || !call.from) return bad_copy(invalid_value, call, "from " + whose(call.from) + " to " + whose(call.to));
+  if (overflows(call.rows, call.to_pitch) || overflows(call.rows, call.from_pitch)) return invalid_value;
+  if (int error = check_kind(call.kind, to_device, from_device))
+    return bad_copy(error, call, std::string(name_of(call.kind)) + " does not fit a copy from " + whose(call.from) + " to " + whose(call.to));
+  if (config().checks & memcheck)
+    if (const std::string why = overrun(call); !why.empty()) return bad_copy(invalid_value, call, why);
   if (call.blocking) {
     if (int error = contract::host_wait(call.caller)) return error;
   }
   const auto target = host_memory::place_of(call.to);
   if (from_device && (target == host_memory::Place::pageable || target == host_memory::Place::pinned)) {
     if (int error = contract::read_back(call.caller)) return error;
+  }
+  if (to_device && !from_device) {
+    if (int error = contract::upload(call.caller, call.row_bytes > SIZE_MAX / call.rows ? SIZE_MAX : call.row_bytes * call.rows)) return error;
   }
   if (int error = contract::work(call.caller, *stream)) return error;
   return backend().copy({reinterpret_cast<uint64_t>(call.to), reinterpret_cast<uint64_t>(call.from), call.row_bytes, call.rows, call.to_pitch, call.from_pitch,
@@ -73,25 +110,28 @@ CopyCall of_3d(const char* caller, bool blocking, const cudaMemcpy3DParms& from,
 }
 
 cudaError_t copy_3d(const char* caller, bool blocking, const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
-  return runtime_call([&]() -> int {
+  const auto body = [&]() -> int {
     if (!parameters) return invalid_value;
     if (parameters->srcArray || parameters->dstArray) return unsupported("function", "copies of CUDA arrays", "the CPU engine has no arrays and textures; use linear memory");
     for (size_t slice = 0; slice < parameters->extent.depth; slice++)
       if (int error = copy(of_3d(caller, blocking, *parameters, slice, stream))) return error;
     return success;
-  });
+  };
+  return runtime_call(body, caller);
 }
 
 cudaError_t copy_symbol(const char* caller, bool blocking, bool to_symbol, const void* symbol, void* host, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
-  return runtime_call([&]() -> int {
+  const auto body = [&]() -> int {
     Symbol found;
     if (int error = modules::variable_for(symbol, found)) return error;
-    if (offset > found.bytes || bytes > found.bytes - offset) return invalid_value;
+    if (offset > found.bytes || bytes > found.bytes - offset)
+      return errors::because(invalid_value, "invalid_copy", "the symbol holds " + std::to_string(found.bytes) + " B, less than " + std::to_string(bytes) + " B at offset " + std::to_string(offset), found.address);
     const cudaMemcpyKind wrong = to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
     if (kind == wrong || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
     void* address = reinterpret_cast<void*>(found.address + offset);
     return copy({.caller = caller, .blocking = blocking, .to = to_symbol ? address : host, .from = to_symbol ? host : address, .row_bytes = bytes, .kind = kind, .stream = stream});
-  });
+  };
+  return runtime_call(body, caller);
 }
 
 }  // namespace

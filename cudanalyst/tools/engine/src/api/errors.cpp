@@ -14,6 +14,36 @@ std::atomic<int> broken = 0;  // the fault
 std::atomic<int> answer = 0;  // what calls return because of it
 std::atomic<int> not_executed = 0;
 
+struct Reason {
+  int error = 0;
+  std::string kind, why;
+  uint64_t address = 0;
+};
+thread_local Reason reason;
+
+// Errors that say that a call was wrong.
+bool is_misuse(int error) {
+  switch (error) {
+    case invalid_value:
+    case invalid_configuration:
+    case cudaErrorInvalidPitchValue:
+    case invalid_symbol:
+    case cudaErrorInvalidHostPointer:
+    case cudaErrorInvalidDevicePointer:
+    case cudaErrorInvalidMemcpyDirection:
+    case cudaErrorMissingConfiguration:
+    case invalid_device_function:
+    case cudaErrorInvalidDevice:
+    case cudaErrorInvalidResourceHandle:
+    case cudaErrorHostMemoryAlreadyRegistered:
+    case cudaErrorHostMemoryNotRegistered:
+    case launch_out_of_resources:
+    case cudaErrorCooperativeLaunchTooLarge:
+    case cudaErrorInvalidClusterSize: return true;
+    default: return false;
+  }
+}
+
 struct Entry {
   int code;
   const char* name;
@@ -65,6 +95,23 @@ void note_not_executed(int error) {
   not_executed.compare_exchange_strong(none, error);
 }
 
+int because(int error, const char* kind, const std::string& why, uint64_t address) {
+  if (config().checks & memcheck) reason = {error, kind, why, address};
+  return error;
+}
+
+void report_failure(int error, const char* function) {
+  if (!(config().checks & memcheck) || broken || !is_misuse(error)) return;
+  std::string call = function;
+  const bool launch = call.find("aunch") != std::string::npos;
+  if (launch && call.starts_with("a ")) call[0] = 'A';
+  const bool known = reason.error == error;
+  std::string message = call + " failed with " + name(error) + " (" + description(error) + ")";
+  if (known) message += ": " + reason.why;
+  report_host_finding(known ? reason.kind : launch ? "invalid_launch" : "api_error", known ? reason.address : 0, message);
+  reason = {};
+}
+
 int left_behind() {
   if (broken) return broken;
   return not_executed ? not_executed : last_of_process;
@@ -89,8 +136,11 @@ std::recursive_mutex& api_mutex() {
   return mutex;
 }
 
-cudaError_t finish(int error) {
-  if (error) errors::set_last(error);
+cudaError_t finish(int error, const char* function) {
+  if (error) {
+    errors::set_last(error);
+    errors::report_failure(error, function);
+  }
   return static_cast<cudaError_t>(error);
 }
 

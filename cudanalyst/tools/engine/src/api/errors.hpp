@@ -1,5 +1,7 @@
 // Error state as a GPU keeps it: a last error per thread, and faults that break the context for good.
 #pragma once
+#include <cstdint>
+#include <string>
 
 namespace cudanalyst::errors {
 
@@ -18,6 +20,11 @@ bool is_fault(int error);  // breaks the context, and arrives after the launch h
 int left_behind();
 // A failure that no cudaGetLastError may hide from the report: something was not executed.
 void note_not_executed(int error);
+
+// Says why the call in progress is about to fail, for memcheck; returns the error.
+int because(int error, const char* kind, const std::string& why, uint64_t address = 0);
+// A call of the API failed: a finding of memcheck, unless the failure is an answer (not ready) or none of the program's (a fault, a limit).
+void report_failure(int error, const char* function);
 
 const char* name(int error);
 const char* description(int error);

@@ -4,6 +4,7 @@
 
 #include "contract.hpp"
 #include "device.hpp"
+#include "errors.hpp"
 #include "streams.hpp"
 
 namespace cudanalyst::host_memory {
@@ -54,12 +55,14 @@ Place place_of(const void* pointer) {
 int allocate_device(void** pointer, size_t bytes) { return allocate(pointer, bytes, memory::Kind::device); }
 
 int allocate_managed(void** pointer, size_t bytes, unsigned flags) {
+  if (int error = contract::host_memory("managed memory")) return error;
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return invalid_value;
   return allocate(pointer, bytes, memory::Kind::managed);
 }
 
 // Kernels reach pinned memory at the host's address, so it comes from memory that both sides see.
 int allocate_pinned(void** pointer, size_t bytes, unsigned flags) {
+  if (int error = contract::host_memory("pinned memory")) return error;
   if (flags & ~(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) return invalid_value;
   const int error = allocate(pointer, bytes, memory::Kind::managed);
   if (!error && *pointer) registry().pinned[number(*pointer)] = {bytes, flags | cudaHostAllocMapped};
@@ -76,19 +79,36 @@ int allocate_pitch(void** pointer, size_t& pitch, size_t width, size_t rows) {
   return error;
 }
 
+namespace {
+// Releases, or says why the pointer cannot be freed.
+int release(void* pointer, const char* wanted) {
+  const uint64_t address = number(pointer);
+  if (memory::release(address) == success) return success;
+  const auto found = memory::find(address);
+  if (!found) return errors::because(invalid_value, "invalid_free", std::string("the pointer is not one that ") + wanted + " gave", memory::is_device(pointer) ? address : 0);
+  if (!found->live) return errors::because(invalid_value, "double_free", "it was freed before", address);
+  return errors::because(invalid_value, "invalid_free", "the pointer is not the start of its allocation", address);
+}
+}  // namespace
+
 int free_device(void* pointer) {
   if (!pointer) return success;
-  if (registry().pinned.contains(number(pointer))) return invalid_value;
-  return memory::release(number(pointer));
+  if (registry().pinned.contains(number(pointer))) return errors::because(invalid_value, "invalid_free", "the memory is pinned host memory: free it with cudaFreeHost", number(pointer));
+  return release(pointer, "cudaMalloc");
 }
 
 int free_pinned(void* pointer) {
   if (!pointer) return success;
-  if (!registry().pinned.erase(number(pointer))) return invalid_value;
-  return memory::release(number(pointer));
+  if (!registry().pinned.erase(number(pointer))) {
+    const auto found = memory::find(number(pointer));
+    const bool twice = found && !found->live;
+    return errors::because(invalid_value, twice ? "double_free" : "invalid_free", twice ? "it was freed before" : "the pointer is not one that cudaMallocHost or cudaHostAlloc gave");
+  }
+  return release(pointer, "cudaMallocHost");
 }
 
 int register_range(void* pointer, size_t bytes) {
+  if (int error = contract::host_memory("registered memory")) return error;
   if (!pointer || !bytes) return invalid_value;
   if (holding(registry().registered, number(pointer))) return cudaErrorHostMemoryAlreadyRegistered;
   registry().registered[number(pointer)] = {bytes, 0};
@@ -112,10 +132,11 @@ using namespace cudanalyst::host_memory;
 namespace {
 template <typename Body>
 cudaError_t allocating(const char* function, Body&& body) {
-  return runtime_call([&]() -> int {
+  const auto allowed = [&]() -> int {
     if (int error = contract::allocation(function)) return error;
     return body();
-  });
+  };
+  return runtime_call(allowed, function);
 }
 }  // namespace
 

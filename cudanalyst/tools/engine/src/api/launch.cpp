@@ -9,21 +9,33 @@
 namespace cudanalyst {
 namespace {
 
+int bad_launch(int error, const std::string& why) { return errors::because(error, "invalid_launch", why); }
+
+std::string extents(const Dim3& size) { return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z); }
+
 int validate_shape(const Function& function, const Launch& shape) {
   using device::attribute;
   const Dim3 &grid = shape.grid, &block = shape.block;
-  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z) return invalid_value;
+  const std::string name = "`" + function.info().name + "`";
+  if (!grid.x || !grid.y || !grid.z || !block.x || !block.y || !block.z)
+    return bad_launch(invalid_value, name + " with an empty grid (" + extents(grid) + ") or block (" + extents(block) + ")");
   auto within = [](uint32_t size, int id) { return size <= static_cast<uint32_t>(attribute(id)); };
-  if (!within(grid.x, cudaDevAttrMaxGridDimX) || !within(grid.y, cudaDevAttrMaxGridDimY) || !within(grid.z, cudaDevAttrMaxGridDimZ)) return invalid_value;
-  if (!within(block.x, cudaDevAttrMaxBlockDimX) || !within(block.y, cudaDevAttrMaxBlockDimY) || !within(block.z, cudaDevAttrMaxBlockDimZ)) return invalid_value;
+  if (!within(grid.x, cudaDevAttrMaxGridDimX) || !within(grid.y, cudaDevAttrMaxGridDimY) || !within(grid.z, cudaDevAttrMaxGridDimZ))
+    return bad_launch(invalid_value, name + " with a grid of " + extents(grid) + " blocks: at most 2147483647 x 65535 x 65535 are allowed");
+  if (!within(block.x, cudaDevAttrMaxBlockDimX) || !within(block.y, cudaDevAttrMaxBlockDimY) || !within(block.z, cudaDevAttrMaxBlockDimZ))
+    return bad_launch(invalid_value, name + " with a block of " + extents(block) + " threads: at most 1024 x 1024 x 64 are allowed, and 1024 in all");
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
-  if (threads > static_cast<uint64_t>(attribute(cudaDevAttrMaxThreadsPerBlock))) return invalid_value;
+  if (threads > static_cast<uint64_t>(attribute(cudaDevAttrMaxThreadsPerBlock)))
+    return bad_launch(invalid_value, name + " with a block of " + extents(block) + " = " + std::to_string(threads) + " threads: at most 1024 are allowed");
   const KernelInfo& about = function.info();
-  if (about.max_threads && threads > about.max_threads) return invalid_value;
+  if (about.max_threads && threads > about.max_threads)
+    return bad_launch(invalid_value, name + " with a block of " + std::to_string(threads) + " threads, more than its __launch_bounds__(" + std::to_string(about.max_threads) + ")");
   const uint32_t* required = about.required_threads;
   if (required[0] && (block.x != required[0] || block.y != std::max(required[1], 1u) || block.z != std::max(required[2], 1u))) return invalid_value;
   if (threads > static_cast<uint64_t>(function.max_threads())) return launch_out_of_resources;
-  if (shape.dynamic_shared_bytes > static_cast<size_t>(function.max_dynamic())) return invalid_value;
+  if (shape.dynamic_shared_bytes > static_cast<size_t>(function.max_dynamic()))
+    return bad_launch(invalid_value, name + " with " + std::to_string(shape.dynamic_shared_bytes) + " B of dynamic shared memory: at most " + std::to_string(function.max_dynamic()) +
+                                         " are allowed unless cudaFuncSetAttribute raises cudaFuncAttributeMaxDynamicSharedMemorySize");
   return success;
 }
 
@@ -111,11 +123,12 @@ thread_local std::vector<Configuration> configurations;  // a kernel's argument 
 Dim3 convert(dim3 size) { return {size.x, size.y, size.z}; }
 
 cudaError_t launch_by_host(const char* caller, const void* host, Launch shape, void** arguments, cudaStream_t stream, std::span<const cudaLaunchAttribute> attributes = {}) {
-  return runtime_call([&]() -> int {
+  const auto body = [&]() -> int {
     Function* function = nullptr;
     if (int error = modules::function_for(host, function)) return error;
     return launch_kernel({.caller = caller, .function = function, .shape = shape, .arguments = arguments, .stream = stream, .attributes = attributes});
-  });
+  };
+  return runtime_call(body, caller);
 }
 
 }  // namespace

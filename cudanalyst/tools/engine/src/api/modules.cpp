@@ -1,5 +1,7 @@
 #include "modules.hpp"
 
+#include "contract.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -235,6 +237,7 @@ CUDANALYST_API void __cudaRegisterManagedVar(void** handle, void** host, char*, 
   Guard guard(api_mutex());
   Image* image = modules::find(handle);
   image->managed.push_back({host, name});
+  contract::host_memory("a __managed__ variable");
   registry().variables[host] = {image, name};
 }
 

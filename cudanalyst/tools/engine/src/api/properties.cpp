@@ -5,6 +5,8 @@
 #include "device.hpp"
 
 using namespace cudanalyst;
+
+CUDANALYST_API cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) { return {x, y, z, w, kind}; }
 using device::attribute;
 
 namespace {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "../exec/core.hpp"
+#include "../exec/shape.hpp"
 
 namespace cudanalyst {
 
@@ -17,8 +18,6 @@ struct Finding {
 
 // Writes the finding when it is the first with its instruction and kind; counts it otherwise.
 void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f);
-// A finding of the host API, without a place in device code.
-void report_host_finding(const std::string& kind, u64 address, const std::string& message);
 void write_finding_counts();
 
 // racecheck: ordering.
@@ -28,12 +27,13 @@ void race_warp_sync(Warp& w, u32 lanes);
 void race_fence(Warp& w, u32 lanes);
 // A strong access to a location: release publishes, acquire takes over what was published there.
 void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release);
-void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+// `pattern`, where it is not null: all lanes access a word each, in these patterns of eight.
+void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern);
 void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes);
 void race_start_launch(LaunchState& l);
 void race_end_launch();
 
-void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern);
 void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes);
 
 void sync_barrier_completed(Block& b, u32 id, const Instr& i);

@@ -76,9 +76,17 @@ void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f) {
 void report_host_finding(const std::string& kind, u64 address, const std::string& message) {
   Book& b = book();
   const std::lock_guard lock(b.mutex);
+  const auto [it, fresh] = b.seen.try_emplace({message, 0, kind}, b.next, 1);
+  if (!fresh) {
+    ++it->second.second;
+    return;
+  }
   ++b.next;
-  std::string json = "{\"type\":\"finding\",\"check\":\"memcheck\",\"kind\":\"" + kind + "\",\"kernel\":\"\",\"file\":\"\",\"line\":0,\"inlined_at\":[],\"space\":\"global\"";
-  text_field(json, "address", memory::describe(address));
+  std::string json = "{\"type\":\"finding\",\"check\":\"memcheck\",\"kind\":\"" + kind + "\",\"kernel\":null,\"file\":null,\"line\":null,\"inlined_at\":[]";
+  if (address) {
+    text_field(json, "space", "global");
+    text_field(json, "address", memory::describe(address));
+  }
   text_field(json, "message", message);
   report_line(json + ",\"count\":1}");
 }

@@ -22,15 +22,71 @@ void observe(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace
   Context& c = *w.context;
   if (c.profile) return profile_access(w, i, address, lanes, space);
   if (space == AccessSpace::shared && w.block->pending_total && i.access != Access::none) pending_access(w, i, address, lanes);
-  if (c.checks & initcheck) init_access(w, i, address, lanes, space);
-  if ((c.checks & racecheck) && space != AccessSpace::local) race_access(w, i, address, lanes, space);
+  Pattern pattern[4];
+  const bool words = lanes == UINT32_MAX && i.bytes == 4 && i.count == 1 && space != AccessSpace::local && !i.strong;
+  if (words) {
+    u32 low[32];
+    for (int l = 0; l < 32; ++l) low[l] = static_cast<u32>(address[l]);
+    u64 high = 0;
+    for (int l = 0; l < 32; ++l) high |= (address[l] ^ address[0]) >> 32;
+    for (int g = 0; g < 4; ++g) pattern[g] = high ? Pattern::scattered : pattern_of(load_eight(low + 8 * g));
+  }
+  if (c.checks & initcheck) init_access(w, i, address, lanes, space, words ? pattern : nullptr);
+  if ((c.checks & racecheck) && space != AccessSpace::local) race_access(w, i, address, lanes, space, words ? pattern : nullptr);
   if ((c.checks & synccheck) && i.access != Access::read) sync_store(w, i, lanes);
 }
 
-void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
+void observe_words(Warp& w, const Instr& i, const u64* address, const Pattern* pattern, AccessSpace space) {
+  Context& c = *w.context;
+  if (c.profile) return profile_access(w, i, address, UINT32_MAX, space);
+  if (space == AccessSpace::shared && w.block->pending_total) pending_access(w, i, address, UINT32_MAX);
+  if (c.checks & initcheck) init_access(w, i, address, UINT32_MAX, space, pattern);
+  if (c.checks & racecheck) race_access(w, i, address, UINT32_MAX, space, pattern);
+  if ((c.checks & synccheck) && i.access != Access::read) sync_store(w, i, UINT32_MAX);
+}
+
+namespace {
+
+constexpr u32 one = 0x01010101;
+constexpr Eight ones = {one, one, one, one, one, one, one, one};
+
+// True when that was all: words in patterns, written, or read and all initialised.
+bool init_words(u8* shadow, const Instr& i, const u64* address, const Pattern* pattern) {
+  if (i.access == Access::write) {
+    for (int g = 0; g < 4; ++g) {
+      if (pattern[g] == Pattern::row) std::memcpy(shadow + address[8 * g], &ones, 32);
+      else
+        for (int l = 8 * g; l < 8 * g + 8; ++l) std::memcpy(shadow + address[l], &ones, 4);
+    }
+    return true;
+  }
+  if (i.access != Access::read) return false;
+  Eight wrong{};
+  u32 odd = 0;
+  for (int g = 0; g < 4; ++g) {
+    u32 word;
+    if (pattern[g] == Pattern::row) {
+      Eight words;
+      std::memcpy(&words, shadow + address[8 * g], 32);
+      wrong |= words ^ ones;
+    } else {
+      const int step = pattern[g] == Pattern::same ? 8 : 1;
+      for (int l = 8 * g; l < 8 * g + 8; l += step) {
+        std::memcpy(&word, shadow + address[l], 4);
+        odd |= word ^ one;
+      }
+    }
+  }
+  return odd == 0 && all_zero(wrong);
+}
+
+}  // namespace
+
+void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern) {
   const u32 size = u32{i.bytes} * i.count;
   Block& b = *w.block;
   u8* base = space == AccessSpace::global ? memory::layout().init - memory::layout().base : space == AccessSpace::shared ? b.shared_init.data() : nullptr;
+  if (pattern && init_words(base, i, address, pattern)) return;
   const auto shadow = [&](u32 l) { return base ? base + address[l] : b.local_init + (u64{w.id} * 32 + l) * b.local_stride + address[l]; };
   if (i.access == Access::write) {
     for (u32 rest = lanes; rest; rest &= rest - 1) {
@@ -103,8 +159,6 @@ void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes) {
   }
 }
 
-namespace {
-
 // Threads that skipped a barrier and ended: the place of their last store, and how many barriers they had passed.
 struct Skipped {
   u32 store_pc, passed;
@@ -114,10 +168,10 @@ struct SyncState {
   std::vector<Skipped> skipped;
   std::vector<std::pair<const Instr*, Skipped>> suspects;  // barrier, and the store that those who wait there should not meet
 };
-SyncState& state_of(Block& b) {
-  static thread_local std::unordered_map<const Block*, SyncState> states;
-  return states[&b];
-}
+
+namespace {
+
+SyncState& state_of(Block& b) { return *b.sync; }
 
 void divergent(Warp& w, const Instr& barrier, u32 lane, const Instr* other, u64 thread, const char* what) {
   Finding f;
@@ -133,6 +187,7 @@ void divergent(Warp& w, const Instr& barrier, u32 lane, const Instr* other, u64 
 }  // namespace
 
 void sync_start_block(Block& b) {
+  if (!b.sync) b.sync = std::make_shared<SyncState>();
   SyncState& s = state_of(b);
   s.skipped.clear();
   s.suspects.clear();

@@ -21,13 +21,23 @@ namespace {
 
 constexpr u64 thread_kind = 0, warp_kind = u64{1} << 62, block_kind = u64{2} << 62;
 
-struct Cell {  // per four bytes
-  u32 write_thread, write_clock, write_pc;  // pc in 24 bits, above it: 1 strong
-  u32 read_thread[2], read_clock[2];
-  u32 read_pc;  // 16 bits each, plus strength in the top bit of each
+// What is kept of four bytes. Cells lie eight by eight, each field of the eight side by side, so that eight lanes in a row are vectors.
+enum Field : u32 {
+  write_thread, write_clock,
+  write_pc,  // pc in 24 bits, above it: 1 strong, 1 split
+  read_thread, read_thread_2, read_clock, read_clock_2,
+  read_pcs,  // 16 bits each, plus strength in the top bit of each
+  fields
 };
-static_assert(sizeof(Cell) == 32);
+struct Cell {
+  u32* at;
+  u32 stride;
+  u32& operator[](u32 field) const { return at[field * stride]; }
+};
+inline Cell cell_at(u32* cells, u64 offset) { return {cells + offset / 32 * 8 * fields + offset / 4 % 8, 8}; }
+using Parts = std::array<std::array<u32, fields>, 4>;
 constexpr u32 strong_write = 1u << 24, split_cell = 1u << 25, pc_mask = 0xffffff;
+using Signed = s32 __attribute__((vector_size(32)));
 constexpr u32 strong_read = 0x8000, read_pc_mask = 0x7fff;
 
 struct Published {
@@ -39,7 +49,7 @@ struct Race {
   u32 clock = 1;    // highest clock in use
   u32 floor = 1;    // of the launch: earlier clocks are other launches
   std::unordered_map<u64, std::shared_ptr<Knowledge>> published;  // by location
-  std::unordered_map<const void*, std::array<Cell, 4>> bytes;     // cells that were accessed by parts, byte by byte
+  std::unordered_map<const void*, Parts> bytes;                   // cells that were accessed by parts, byte by byte
 };
 Race& race() {
   static auto* instance = new Race;
@@ -121,62 +131,119 @@ struct View {
   u32 launch_floor, first_thread, threads;
 };
 
-inline void read_cell(const View& v, u32 lane, u32 me, Cell& c, u64 address, bool strong) {
-  Warp& w = v.w;
-  if (!(strong && (c.write_pc & strong_write)) && !ordered(w, lane, me, c.write_thread, c.write_clock, v.launch_floor, v.first_thread, v.threads))
-    report_race(w, v.i, lane, v.space, address, "raw", c.write_thread, c.write_pc & pc_mask, c.write_pc & strong_write ? "atomic or volatile write" : "write");
-  // Two reads are kept: one that is not ordered before this one stays, so that a later write meets it.
-  int slot = 0;
-  if (c.read_thread[0] != me && !ordered(w, lane, me, c.read_thread[0], c.read_clock[0], v.launch_floor, v.first_thread, v.threads)) slot = 1;
-  c.read_thread[slot] = me;
-  c.read_clock[slot] = w.clock[lane];
-  const u32 pc = std::min(v.i.pc, read_pc_mask) | (strong ? strong_read : 0);
-  c.read_pc = slot ? (c.read_pc & 0xffff) | pc << 16 : (c.read_pc & 0xffff0000) | pc;
+// Lanes of one warp that talk through volatile shared memory rely on lockstep, which ended with Volta: __syncwarp() is missing.
+inline bool relies_on_lockstep(const View& v, u32 me, u32 other, u32 other_pc) {
+  if (!v.i.is_volatile || v.space != AccessSpace::shared || me / 32 != other / 32) return false;
+  const auto& code = v.w.context->program->code;
+  return other_pc < code.size() && code[other_pc].is_volatile;
 }
 
-inline void write_cell(const View& v, u32 lane, u32 me, Cell& c, u64 address, bool strong, bool same_value) {
+inline void read_cell(const View& v, u32 lane, u32 me, Cell c, u64 address, bool strong) {
   Warp& w = v.w;
-  const bool both_strong = strong && (c.write_pc & strong_write);
-  if (!both_strong && !same_value && !ordered(w, lane, me, c.write_thread, c.write_clock, v.launch_floor, v.first_thread, v.threads))
-    report_race(w, v.i, lane, v.space, address, "waw", c.write_thread, c.write_pc & pc_mask, c.write_pc & strong_write ? "atomic or volatile write" : "write");
-  for (int slot = 0; slot < 2; ++slot) {
-    const u32 pc = slot ? c.read_pc >> 16 : c.read_pc & 0xffff;
-    if (strong && (pc & strong_read)) continue;
+  const u32 wrote = c[write_pc];
+  const bool both_strong = strong && (wrote & strong_write) && !relies_on_lockstep(v, me, c[write_thread], wrote & pc_mask);
+  if (!both_strong && !ordered(w, lane, me, c[write_thread], c[write_clock], v.launch_floor, v.first_thread, v.threads))
+    report_race(w, v.i, lane, v.space, address, "raw", c[write_thread], wrote & pc_mask, wrote & strong_write ? "atomic or volatile write" : "write");
+  // Two reads are kept: one that is not ordered before this one stays, so that a later write meets it.
+  u32 slot = 0;
+  if (c[read_thread] != me && !ordered(w, lane, me, c[read_thread], c[read_clock], v.launch_floor, v.first_thread, v.threads)) slot = 1;
+  c[read_thread + slot] = me;
+  c[read_clock + slot] = w.clock[lane];
+  const u32 pc = std::min(v.i.pc, read_pc_mask) | (strong ? strong_read : 0);
+  c[read_pcs] = slot ? (c[read_pcs] & 0xffff) | pc << 16 : (c[read_pcs] & 0xffff0000) | pc;
+}
+
+inline void write_cell(const View& v, u32 lane, u32 me, Cell c, u64 address, bool strong, bool same_value) {
+  Warp& w = v.w;
+  const u32 wrote = c[write_pc];
+  const bool both_strong = strong && (wrote & strong_write) && !relies_on_lockstep(v, me, c[write_thread], wrote & pc_mask);
+  if (!both_strong && !same_value && !ordered(w, lane, me, c[write_thread], c[write_clock], v.launch_floor, v.first_thread, v.threads))
+    report_race(w, v.i, lane, v.space, address, "waw", c[write_thread], wrote & pc_mask, wrote & strong_write ? "atomic or volatile write" : "write");
+  for (u32 slot = 0; slot < 2; ++slot) {
+    const u32 pc = slot ? c[read_pcs] >> 16 : c[read_pcs] & 0xffff;
+    if (strong && (pc & strong_read) && !relies_on_lockstep(v, me, c[read_thread + slot], pc & read_pc_mask)) continue;
     if (same_value) continue;
-    if (!ordered(w, lane, me, c.read_thread[slot], c.read_clock[slot], v.launch_floor, v.first_thread, v.threads)) {
-      report_race(w, v.i, lane, v.space, address, "war", c.read_thread[slot], pc & read_pc_mask, "read");
+    if (!ordered(w, lane, me, c[read_thread + slot], c[read_clock + slot], v.launch_floor, v.first_thread, v.threads)) {
+      report_race(w, v.i, lane, v.space, address, "war", c[read_thread + slot], pc & read_pc_mask, "read");
       break;
     }
   }
-  c.write_thread = me;
-  c.write_clock = w.clock[lane];
-  c.write_pc = v.i.pc | (strong ? strong_write : 0) | (c.write_pc & split_cell);
+  c[write_thread] = me;
+  c[write_clock] = w.clock[lane];
+  c[write_pc] = v.i.pc | (strong ? strong_write : 0) | (wrote & split_cell);
 }
 
 // A word accessed by parts has four cells of its own.
-std::array<Cell, 4>& parts_of(Cell& c) {
-  auto& all = race().bytes[&c];
-  if (!(c.write_pc & split_cell)) {
-    all.fill(c);
-    c.write_pc |= split_cell;
+Parts& parts_of(Cell c) {
+  auto& all = race().bytes[c.at];
+  if (!(c[write_pc] & split_cell)) {
+    for (auto& part : all)
+      for (u32 k = 0; k < fields; ++k) part[k] = c[k];
+    c[write_pc] |= split_cell;
   }
   return all;
 }
 
 template <class F>
-inline void for_cells(Cell* cells, u64 offset, u32 size, F f) {
+inline void for_cells(u32* cells, u64 offset, u32 size, F f) {
   if (size >= 4) {
     for (u32 k = 0; k < size; k += 4) {
-      Cell& c = cells[(offset + k) / 4];
-      if (__builtin_expect(c.write_pc & split_cell, 0))
-        for (Cell& part : parts_of(c)) f(part, k);
+      const Cell c = cell_at(cells, offset + k);
+      if (__builtin_expect(c[write_pc] & split_cell, 0))
+        for (auto& part : parts_of(c)) f(Cell{part.data(), 1}, k);
       else f(c, k);
     }
     return;
   }
-  Cell& c = cells[offset / 4];
-  auto& parts = parts_of(c);
-  for (u32 k = 0; k < size; ++k) f(parts[(offset + k) & 3], k);
+  auto& parts = parts_of(cell_at(cells, offset));
+  for (u32 k = 0; k < size; ++k) f(Cell{parts[(offset + k) & 3].data(), 1}, k);
+}
+
+// Lanes that are at one clock and know the same: then eight lanes are asked at once, with the same answers.
+struct Together {
+  u32 clock, block_floor, warp_floor;
+};
+bool together(const Warp& w, Together& t) {
+  t = {w.clock[0], w.block_floor[0], w.warp_floor[0]};
+  if (w.block->knowledge) return false;
+  u32 differs = 0;
+  for (int l = 0; l < 32; ++l) differs |= (w.clock[l] ^ t.clock) | (w.block_floor[l] ^ t.block_floor) | (w.warp_floor[l] ^ t.warp_floor);
+  return differs == 0;
+}
+
+// ordered() of eight cells: all ones where true. Clocks are below 2^31 here, so that signed comparison serves.
+inline Eight below(Eight a, u32 limit) { return reinterpret_cast<Eight>(reinterpret_cast<Signed>(a) < static_cast<s32>(limit)); }
+inline Eight ordered_eight(const View& v, const Together& t, Eight me, Eight thread, Eight clock) {
+  const Eight own_block = reinterpret_cast<Eight>(thread - v.first_thread < v.threads);
+  const Eight own_warp = reinterpret_cast<Eight>((thread >> 5) == (me >> 5));
+  return below(clock, v.launch_floor) | reinterpret_cast<Eight>(thread == me) | (own_block & (below(clock, t.block_floor) | (own_warp & below(clock, t.warp_floor))));
+}
+
+// Eight lanes read or write eight cells side by side. False, and nothing done, when lane by lane has to look.
+bool row_of_cells(const View& v, const Together& t, u32* cells, u32 first) {
+  const Eight me = Eight{0, 1, 2, 3, 4, 5, 6, 7} + first;
+  const auto field = [&](u32 k) { return load_eight(cells + 8 * k); };
+  const Eight wrote = field(write_pc);
+  const Eight fine = ordered_eight(v, t, me, field(write_thread), field(write_clock));
+  if (!all_zero(~fine | (wrote & split_cell))) return false;
+  const Eight thread = field(read_thread), clock = field(read_clock), thread_2 = field(read_thread_2), clock_2 = field(read_clock_2);
+  const Eight before = ordered_eight(v, t, me, thread, clock);
+  const Eight now = Eight{} + t.clock;
+  if (v.i.access == Access::read) {
+    const u32 pc = std::min(v.i.pc, read_pc_mask);
+    const Eight pcs = field(read_pcs);
+    store_eight(cells + 8 * read_thread, (before & me) | (~before & thread));
+    store_eight(cells + 8 * read_clock, (before & now) | (~before & clock));
+    store_eight(cells + 8 * read_thread_2, (before & thread_2) | (~before & me));
+    store_eight(cells + 8 * read_clock_2, (before & clock_2) | (~before & now));
+    store_eight(cells + 8 * read_pcs, (before & ((pcs & 0xffff0000u) | pc)) | (~before & ((pcs & 0xffffu) | pc << 16)));
+    return true;
+  }
+  if (!all_zero(~(before & ordered_eight(v, t, me, thread_2, clock_2)))) return false;
+  store_eight(cells + 8 * write_thread, me);
+  store_eight(cells + 8 * write_clock, now);
+  store_eight(cells + 8 * write_pc, Eight{} + v.i.pc);
+  return true;
 }
 
 // What a store would leave in place is no conflict between writes.
@@ -206,6 +273,7 @@ void race_start_block(Block& b) {
   Race& r = race();
   const u32 start = ++r.clock;
   b.clock_base = start;
+  b.knowledge = false;
   for (Warp& w : b.warps)
     for (u32 l = 0; l < 32; ++l) {
       w.clock[l] = start;
@@ -219,6 +287,15 @@ void race_start_block(Block& b) {
 void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
   Race& r = race();
   u32 highest = 0;
+  if (whole_block && !b.knowledge) {
+    for (const Warp& w : b.warps)
+      for (u32 l = 0; l < 32; ++l) highest = std::max(highest, w.all >> l & 1 ? w.clock[l] : 0);
+    const u32 now = highest + 1;
+    r.clock = std::max(r.clock, now);
+    for (Warp& w : b.warps)
+      for (u32 l = 0; l < 32; ++l) w.clock[l] = w.block_floor[l] = w.warp_floor[l] = now;
+    return;
+  }
   std::shared_ptr<Knowledge> merged, last;
   bool several = false, all_fenced = true;
   std::shared_ptr<Knowledge> fenced, last_fenced;
@@ -245,6 +322,7 @@ void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
   const u32 now = highest + 1;
   r.clock = std::max(r.clock, now);
   if (!whole_block) {
+    b.knowledge = true;
     // Those who take part know each other; the rest of the block is as before.
     merged = merged ? std::make_shared<Knowledge>(*merged) : std::make_shared<Knowledge>();
     for (Warp& w : b.warps) {
@@ -300,6 +378,7 @@ void race_warp_sync(Warp& w, u32 lanes) {
   const bool whole = (w.live & ~lanes) == 0;
   std::shared_ptr<Knowledge> merged = first;
   if (!uniform || !whole) {
+    w.block->knowledge = true;
     merged = first ? std::make_shared<Knowledge>(*first) : std::make_shared<Knowledge>();
     for (u32 rest = lanes; rest; rest &= rest - 1) {
       const u32 l = static_cast<u32>(__builtin_ctz(rest));
@@ -322,6 +401,7 @@ void race_warp_sync(Warp& w, u32 lanes) {
 }
 
 void race_fence(Warp& w, u32 lanes) {
+  w.block->knowledge = true;
   for (u32 rest = lanes; rest; rest &= rest - 1) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
     w.fenced[l] = everything(w, l);
@@ -333,6 +413,7 @@ void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bo
   auto& published = race().published;
   const auto found = published.find(key);
   if (acquire && found != published.end()) {
+    w.block->knowledge = true;
     auto known = w.known[lane] ? std::make_shared<Knowledge>(*w.known[lane]) : std::make_shared<Knowledge>();
     merge(*known, *found->second);
     w.known[lane] = known;
@@ -355,10 +436,10 @@ void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bo
   }
 }
 
-void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
+void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern) {
   const bool shared = space == AccessSpace::shared;
   const memory::Layout& layout = memory::layout();
-  Cell* cells = shared ? reinterpret_cast<Cell*>(w.block->shared_race.data()) : reinterpret_cast<Cell*>(layout.race);
+  u32* cells = shared ? w.block->shared_race.data() : layout.race;
   const u64 base = shared ? 0 : layout.base;
   const u32 size = u32{i.bytes} * i.count;
   const u32 per_block = static_cast<u32>(w.block->warps.size() * 32);
@@ -367,33 +448,48 @@ void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessS
   const bool strong = i.strong;
   const u8* host = shared ? w.block->shared : reinterpret_cast<const u8*>(w.context->delta);
   u64 previous = UINT64_MAX;
-  for (u32 rest = lanes; rest; rest &= rest - 1) {
-    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+  const auto one_by_one = [&](u32 part) {
+    for (u32 rest = part; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      const u64 offset = address[l] - base;
+      if (strong) {
+        const u64 key = reinterpret_cast<u64>(host) + address[l];
+        race_synchronise(w, l, key, i.access != Access::read && !(i.mix == MixClass::barrier), i.access != Access::write && i.mix != MixClass::barrier, i.release);
+      }
+      if (i.access == Access::read) {
+        // Of lanes that read the same word one after the other, the first and the last stand for all.
+        const bool all_same = pattern && pattern[l / 8] == Pattern::same && l % 8 == 0;
+        if (all_same) rest &= ~(0x7eu << l);  // up to the last of the part
+        if (offset == previous) {
+          if (all_same) continue;
+          const u32 after = lanes & ~((2u << l) - 1);
+          if (after && address[__builtin_ctz(after)] == address[l]) continue;
+        }
+        previous = offset;
+        for_cells(cells, offset, size, [&](Cell c, u32 k) { read_cell(v, l, first + l, c, address[l] + k, strong); });
+      } else {
+        const bool same = i.access == Access::write && stores_same(w, i, l, host + address[l]);
+        for_cells(cells, offset, size, [&](Cell c, u32 k) { write_cell(v, l, first + l, c, address[l] + k, strong, same); });
+      }
+    }
+  };
+  Together t;
+  if (!pattern || race().clock >= 0x7fffffffu || !together(w, t)) return one_by_one(lanes);
+  for (u32 l = 0; l < 32; l += 8) {
     const u64 offset = address[l] - base;
-    if (strong) {
-      const u64 key = reinterpret_cast<u64>(host) + address[l];
-      race_synchronise(w, l, key, i.access != Access::read && !(i.mix == MixClass::barrier), i.access != Access::write && i.mix != MixClass::barrier, i.release);
-    }
-    if (i.access == Access::read) {
-      // Of lanes that read the same word one after the other, the first and the last stand for all.
-      if (offset == previous && (rest & (rest - 1)) && address[__builtin_ctz(rest & (rest - 1))] == address[l]) continue;
-      previous = offset;
-      for_cells(cells, offset, size, [&](Cell& c, u32 k) { read_cell(v, l, first + l, c, address[l] + k, strong); });
-    } else {
-      const bool same = i.access == Access::write && stores_same(w, i, l, host + address[l]);
-      for_cells(cells, offset, size, [&](Cell& c, u32 k) { write_cell(v, l, first + l, c, address[l] + k, strong, same); });
-    }
+    if (pattern[l / 8] == Pattern::row && offset % 32 == 0 && row_of_cells(v, t, cells + offset / 32 * 8 * fields, first + l)) previous = address[l + 7] - base;
+    else one_by_one(0xffu << l);
   }
 }
 
 void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes) {
-  Cell* cells = reinterpret_cast<Cell*>(w.block->shared_race.data());
+  u32* cells = w.block->shared_race.data();
   const u32 per_block = static_cast<u32>(w.block->warps.size() * 32);
   Instr as_write = i;
   as_write.access = Access::write;
   as_write.bytes = static_cast<u8>(bytes);
   const View v{w, as_write, AccessSpace::shared, w.block->clock_base, static_cast<u32>(w.block->number) * per_block, per_block};
-  for_cells(cells, offset, bytes, [&](Cell& c, u32 k) { write_cell(v, lane, thread_id(w, lane), c, offset + k, false, false); });
+  for_cells(cells, offset, bytes, [&](Cell c, u32 k) { write_cell(v, lane, thread_id(w, lane), c, offset + k, false, false); });
 }
 
 }  // namespace cudanalyst

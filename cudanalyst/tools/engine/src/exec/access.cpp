@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../check/check.hpp"
+#include "../isa/lanes.hpp"
 
 namespace cudanalyst {
 namespace {
@@ -30,7 +31,9 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
   } else if (space == AccessSpace::global) {
     if (const auto near = memory::nearest(address); near && !freed) {
       const u64 end = near->address + near->bytes;
-      if (address >= end) message += ", " + std::to_string(address - end) + " bytes past the end of the nearest allocation";
+      if (!memory::is_device(reinterpret_cast<const void*>(address))) message += address < 65536 ? ", a null pointer or an offset from one" : ", which is no device memory: is it a host pointer?";
+      else if (address == end) message += ", just past the end of the allocation";
+      else if (address > end) message += ", " + std::to_string(address - end) + " bytes past the end of the nearest allocation";
       else if (address < near->address) message += ", " + std::to_string(near->address - address) + " bytes before the nearest allocation";
       else message += ", which reaches past the end of the allocation";
     } else if (!near) {
@@ -59,6 +62,131 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
 }
 
 }  // namespace
+
+void lane_addresses(Warp& w, const Instr& i, u64* address) {
+  const u64 offset = static_cast<u64>(i.offset);
+  if (i.base == AddressBase::register64) {
+    const u64* a = reg<u64>(w, i.a);
+    for (int l = 0; l < 32; ++l) address[l] = a[l] + offset;
+  } else if (i.base == AddressBase::register32) {
+    const u32* a = reg<u32>(w, i.a);
+    for (int l = 0; l < 32; ++l) address[l] = a[l] + offset;
+  } else {
+    const u64 at = i.base == AddressBase::frame ? w.frame->local + offset : offset;
+    for (int l = 0; l < 32; ++l) address[l] = at;
+  }
+}
+
+u32 resolve(Warp& w, const Instr& i, u64* address) {
+  const u32 m = w.mask;
+  const u64 size = u64{i.bytes} * i.count;
+  if (m != UINT32_MAX) {
+    const u64 safe = address[__builtin_ctz(m)];
+    for (int l = 0; l < 32; ++l) address[l] = m >> l & 1 ? address[l] : safe;
+  }
+  u64 low, bytes, delta;
+  const Context& c = *w.context;
+  AccessSpace space = i.space;
+  if (space == AccessSpace::generic) {
+    const u64 at = address[__builtin_ctz(m)] - c.shared_window;
+    if (at < memory::window_bytes) {
+      low = c.shared_window;
+      bytes = w.block->shared_bytes;
+      delta = reinterpret_cast<u64>(w.block->shared) - c.shared_window;
+      space = AccessSpace::shared;
+    } else {
+      low = c.bounds[i.cache].address;
+      bytes = c.bounds[i.cache].bytes;
+      delta = c.delta;
+      space = AccessSpace::global;
+    }
+  } else if (space == AccessSpace::shared) {
+    low = 0;
+    bytes = w.block->shared_bytes;
+    delta = reinterpret_cast<u64>(w.block->shared);
+  } else if (space == AccessSpace::local) {
+    return resolve_slow(w, i, address, m);
+  } else {
+    low = c.bounds[i.cache].address;
+    bytes = c.bounds[i.cache].bytes;
+    delta = c.delta;
+    space = AccessSpace::global;
+  }
+  if (bytes < size) return resolve_slow(w, i, address, m);
+  const u64 last = bytes - size;
+  u64 outside = 0, bits = 0, apart = 0;
+  const u64 first = address[0];
+  const int shift = __builtin_ctzll(size);
+  for (u64 l = 0; l < 32; ++l) apart |= address[l] ^ (first + (l << shift));
+  if (apart == 0) {  // in a row, nearly always: both ends decide
+    outside = static_cast<u64>((first - low > last) | (first + 31 * size - low > last) | (first + 31 * size < first));
+    bits = first;
+  } else {
+    for (int l = 0; l < 32; ++l) {
+      outside |= static_cast<u64>(address[l] - low > last);
+      bits |= address[l];
+    }
+  }
+  if (__builtin_expect((outside | (bits & (size - 1))) != 0, 0)) return resolve_slow(w, i, address, m);
+  if (c.observing) {
+    if (space == AccessSpace::shared && low) {
+      u64 offset[32];
+      for (int l = 0; l < 32; ++l) offset[l] = address[l] - low;
+      observe(w, i, offset, m, space);
+    } else {
+      observe(w, i, address, m, space);
+    }
+  }
+  for (int l = 0; l < 32; ++l) address[l] += delta;
+  return m;
+}
+
+u8* resolve_row(Warp& w, const Instr& i) {
+  if (w.mask != UINT32_MAX || i.count != 1) return nullptr;
+  const int shift = __builtin_ctz(i.bytes);
+  u64 first, apart = 0;
+  if (i.base == AddressBase::register64) {
+    const u64* a = reg<u64>(w, i.a);
+    first = a[0];
+    for (u64 l = 0; l < 32; ++l) apart |= a[l] ^ (first + (l << shift));
+  } else if (i.base == AddressBase::register32) {
+    const u32* a = reg<u32>(w, i.a);
+    const u32 start = a[0];
+    u32 differs = 0;
+    for (u32 l = 0; l < 32; ++l) differs |= a[l] ^ (start + (l << shift));
+    if (start > UINT32_MAX - 1024) return nullptr;
+    first = start;
+    apart = differs;
+  } else {
+    return nullptr;
+  }
+  if (apart) return nullptr;
+  first += static_cast<u64>(i.offset);
+  const Context& c = *w.context;
+  u64 low = 0, bytes, host = reinterpret_cast<u64>(w.block->shared);
+  AccessSpace space = i.space;
+  if (space == AccessSpace::generic && first - c.shared_window < memory::window_bytes) low = c.shared_window, space = AccessSpace::shared;
+  if (space == AccessSpace::local) return nullptr;
+  if (space == AccessSpace::shared) {
+    bytes = w.block->shared_bytes;
+  } else {
+    low = c.bounds[i.cache].address;
+    bytes = c.bounds[i.cache].bytes;
+    host = low + c.delta;
+    space = AccessSpace::global;
+  }
+  const u64 size = u64{32} << shift, at = first - low;
+  if (bytes < size || at > bytes - size || (first & (i.bytes - 1u))) return nullptr;
+  if (c.observing) {
+    u64 address[32];
+    const u64 seen = space == AccessSpace::shared ? at : first;
+    for (u64 l = 0; l < 32; ++l) address[l] = seen + (l << shift);
+    constexpr Pattern rows[4] = {Pattern::row, Pattern::row, Pattern::row, Pattern::row};
+    if (i.bytes == 4 && !i.strong) observe_words(w, i, address, rows, space);
+    else observe(w, i, address, UINT32_MAX, space);
+  }
+  return reinterpret_cast<u8*>(host + at);
+}
 
 u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes) {
   Context& c = *w.context;
@@ -127,3 +255,18 @@ u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes) {
 }
 
 }  // namespace cudanalyst
+
+namespace cudanalyst::isa {
+namespace {
+template <class T>
+inline void blend_lanes(T* to, const T* from, u32 mask) {
+  for (u32 l = 0; l < 32; ++l) to[l] = mask >> l & 1 ? from[l] : to[l];
+}
+}  // namespace
+
+void blend(u8* to, const u8* from, u32 mask) { blend_lanes(to, from, mask); }
+void blend(u16* to, const u16* from, u32 mask) { blend_lanes(to, from, mask); }
+void blend(u32* to, const u32* from, u32 mask) { blend_lanes(to, from, mask); }
+void blend(u64* to, const u64* from, u32 mask) { blend_lanes(to, from, mask); }
+
+}  // namespace cudanalyst::isa

@@ -42,10 +42,13 @@ enum class MixClass : u8 {
   load_local, store_local, load_constant, atomic, barrier, shuffle, other, count
 };
 
-struct Instr {
+// What nearly every execution reads comes first, in one cache line.
+struct alignas(64) Instr {
   Execute fn = nullptr;
-  u32 d = none, a = none, b = none, c = none, e = none;  // slots: byte offsets in the frame's registers, 32 lanes each
+  u32 d = none, a = none, b = none, c = none;  // slots: byte offsets in the frame's registers, 32 lanes each
   s32 predicate = -1;
+  u32 run = 0;         // instructions from here on that every lane of a group just executes: no guard, no control
+  u32 shape = none;    // slot of the Shape of the address register (exec/shape.hpp)
   bool negated = false;
   Control control = Control::normal;
   AddressBase base = AddressBase::absolute;
@@ -55,11 +58,13 @@ struct Instr {
   u8 count = 1;        // elements of a vector
   u8 width = 0;        // bytes of a lane of the register operands of a memory access
   bool strong = false, acquire = false, release = false;
+  bool is_volatile = false;  // strong for no other reason
   u8 option = 0, option2 = 0;
   MixClass mix = MixClass::other;
   s64 offset = 0;
   u32 cache = 0;   // of the bounds cache
   u32 target = 0;  // pc
+  u32 e = none;
   u32 v[8] = {none, none, none, none, none, none, none, none};
   const void* more = nullptr;
   s32 location = -1;
@@ -196,11 +201,13 @@ struct Block {
   std::vector<u32> order;
   // Checks.
   std::vector<u8> shared_init;
-  std::vector<u32> shared_race;    // eight words per four bytes
+  std::vector<u32> shared_race;    // eight words per four bytes (check/race.cpp)
   std::vector<u8> shared_pending;  // cp.async in flight, per byte
   u8* local_init = nullptr;
   u32 pending_total = 0;
   u32 clock_base = 0;
+  bool knowledge = false;          // some lane has Warp::known or Warp::fenced
+  std::shared_ptr<struct SyncState> sync;
 };
 
 struct LaunchState {

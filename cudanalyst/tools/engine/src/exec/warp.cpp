@@ -3,6 +3,8 @@
 #include "../prof/profile.hpp"
 #include "core.hpp"
 
+#include <algorithm>
+
 namespace cudanalyst {
 namespace {
 
@@ -228,6 +230,24 @@ WarpState run(Warp& w, u64 budget) {
     u32 pc = g.pc;
     const u32 group = g.lanes;
     for (;;) {
+      if constexpr (!profiling) {
+        // A stretch that all lanes of the group just execute, up to where others join.
+        if (const u32 run = std::min(code[pc].run, g.other - pc); run) {
+          const Instr* at = code + pc;
+          const Instr* const end = at + run;
+          executed += run;
+          do {
+            w.mask = group;
+            at->fn(w, *at);
+            if (__builtin_expect(w.event, 0)) return leave_with(WarpState::stopped);
+          } while (++at != end);
+          pc += run;
+          if (pc >= g.other) {
+            store_pc(w, group, pc);
+            break;
+          }
+        }
+      }
       const Instr& i = code[pc];
       u32 m = group;
       if (i.predicate >= 0) {

@@ -55,26 +55,41 @@ Execute float_compare_from(Comparison c, std::index_sequence<n...>) {
 template <class T>
 Execute float_compare(Comparison c) { return float_compare_from<T>(c, std::make_index_sequence<14>()); }
 
-template <int c, bool brain, int shift, class Bits>
+template <class T>
+u8 compare_by_name(u8 c, T a, T b) {
+  switch (c) {
+    case eq: return compare<eq>(a, b);
+    case ne: return compare<ne>(a, b);
+    case lt: return compare<lt>(a, b);
+    case le: return compare<le>(a, b);
+    case gt: return compare<gt>(a, b);
+    case ge: return compare<ge>(a, b);
+    case equ: return compare<equ>(a, b);
+    case neu: return compare<neu>(a, b);
+    case ltu: return compare<ltu>(a, b);
+    case leu: return compare<leu>(a, b);
+    case gtu: return compare<gtu>(a, b);
+    case geu: return compare<geu>(a, b);
+    case num: return compare<num>(a, b);
+    default: return compare<nan>(a, b);
+  }
+}
+// option2: the comparison.
+template <bool brain, int shift, class Bits>
 void half_compare(Warp& w, const Instr& i) {
   const Bits *a = reg<Bits>(w, i.a), *b = reg<Bits>(w, i.b);
   each_slow<u8>(w, i.d, [&](int l) {
     const u16 x = u16(a[l] >> shift), y = u16(b[l] >> shift);
-    return brain ? compare<c>(from_bf16(x), from_bf16(y)) : compare<c>(from_half(x), from_half(y));
+    return brain ? compare_by_name(i.option2, from_bf16(x), from_bf16(y)) : compare_by_name(i.option2, from_half(x), from_half(y));
   });
 }
-template <bool brain, int shift, class Bits, size_t... n>
-Execute half_compare_from(Comparison c, std::index_sequence<n...>) {
-  constexpr Execute all[] = {half_compare<static_cast<int>(n), brain, shift, Bits>...};
-  return all[c];
-}
-Execute half_comparison(Type t, Comparison c, bool second) {
-  constexpr auto all = std::make_index_sequence<14>();
+Execute half_comparison(Decoder& d, Type t, Comparison c, bool second) {
+  d.i.option2 = c;
   switch (t) {
-    case Type::f16: return half_compare_from<false, 0, u16>(c, all);
-    case Type::bf16: return half_compare_from<true, 0, u16>(c, all);
-    case Type::f16x2: return second ? half_compare_from<false, 16, u32>(c, all) : half_compare_from<false, 0, u32>(c, all);
-    default: return second ? half_compare_from<true, 16, u32>(c, all) : half_compare_from<true, 0, u32>(c, all);
+    case Type::f16: return half_compare<false, 0, u16>;
+    case Type::bf16: return half_compare<true, 0, u16>;
+    case Type::f16x2: return second ? half_compare<false, 16, u32> : half_compare<false, 0, u32>;
+    default: return second ? half_compare<true, 16, u32> : half_compare<true, 0, u32>;
   }
 }
 
@@ -136,7 +151,7 @@ void setp(Decoder& d) {
   const MixClass mix = MixClass::predicate;
   if (!pair && !combine) {
     d.i.d = d.target(0, 1);
-    finish(d, half ? half_comparison(t, c, false) : comparison(t, c), mix);
+    finish(d, half ? half_comparison(d, t, c, false) : comparison(t, c), mix);
     if (d.has(".ftz") && !half) wrap_float(d, 2, false);
     return;
   }
@@ -148,14 +163,14 @@ void setp(Decoder& d) {
   if (combine) k->with = d.predicate(d.operand(3), k->negate_with);
   k->raw_first = k->raw_second = d.i.d = d.scratch(1);
   const Instr plain = d.i;
-  finish(d, half ? half_comparison(t, c, false) : comparison(t, c), mix);
+  finish(d, half ? half_comparison(d, t, c, false) : comparison(t, c), mix);
   if (d.has(".ftz") && !half) wrap_float(d, 2, false);
   k->first = d.keep(d.i);
   k->second = nullptr;
   if (packed) {
     d.i = plain;
     k->raw_second = d.i.d = d.scratch(1);
-    finish(d, half_comparison(t, c, true), mix);
+    finish(d, half_comparison(d, t, c, true), mix);
     k->second = d.keep(d.i);
   }
   const s32 guard = d.i.predicate;
@@ -195,13 +210,13 @@ void set(Decoder& d) {
   d.i.b = d.source(2, width(t));
   k->raw_first = k->raw_second = d.i.d = d.scratch(1);
   const Instr plain = d.i;
-  finish(d, half ? half_comparison(t, c, false) : comparison(t, c), MixClass::predicate);
+  finish(d, half ? half_comparison(d, t, c, false) : comparison(t, c), MixClass::predicate);
   if (d.has(".ftz") && !half) wrap_float(d, 2, false);
   k->first = d.keep(d.i);
   if (packed) {
     d.i = plain;
     k->raw_second = d.i.d = d.scratch(1);
-    finish(d, half_comparison(t, c, true), MixClass::predicate);
+    finish(d, half_comparison(d, t, c, true), MixClass::predicate);
     k->second = d.keep(d.i);
   }
   const s32 guard = plain.predicate;

@@ -33,21 +33,12 @@ class Decoder {
     types.clear();
   }
   size_t operands() const { return statement->count; }
-  const Operand& operand(size_t k) const {
-    if (k >= statement->count) reject("it has too few operands");
-    return function.operands[statement->first + k];
-  }
+  const Operand& operand(size_t k) const;
   const Operand& part(const Operand& o, size_t k) const { return function.parts[o.index + k]; }
-  void expect_operands(size_t n) const {
-    if (statement->count != n) reject("it has " + std::to_string(statement->count) + " operands instead of " + std::to_string(n));
-  }
-  bool has(std::string_view modifier) const {
-    for (const auto m : mods)
-      if (m == modifier) return true;
-    return false;
-  }
+  void expect_operands(size_t n) const;
+  bool has(std::string_view modifier) const;
   Type type(size_t k = 0) const { return k < types.size() ? types[k] : Type::none; }
-  [[noreturn]] static void reject(const std::string& why) { throw Rejected{why}; }
+  [[noreturn, gnu::cold]] static void reject(std::string_view why);
 
   u32 register_slot(u32 index) const { return register_slots_->at(index); }
   unsigned register_bytes(u32 index) const { return ptx::bytes_of(function.registers[index]); }
@@ -107,6 +98,9 @@ std::span<const Row> warp_rows();
 std::span<const Row> control_rows();
 std::span<const Row> async_rows();
 std::span<const Row> matrix_rows();
+
+// The executor of an access that takes (leads) or uses the shape of its address register; nullptr when the access has no such form.
+Execute shaped(const Instr& i, bool leads);
 
 // The row for a full opcode, with its modifiers split; nullptr when no row matches.
 const Row* find_row(std::string_view opcode, std::vector<std::string_view>& mods);

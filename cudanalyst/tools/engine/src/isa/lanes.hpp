@@ -7,20 +7,22 @@
 
 namespace cudanalyst::isa {
 
+// Elements of 1, 2, 4 or 8 bytes of the lanes in `mask`.
+void blend(u8* to, const u8* from, u32 mask);
+void blend(u16* to, const u16* from, u32 mask);
+void blend(u32* to, const u32* from, u32 mask);
+void blend(u64* to, const u64* from, u32 mask);
+
+// One loop serves full and partial warps: it is most of what there is to compile.
 template <class D, class F>
-inline void each(Warp& w, u32 slot, F f) {
-  D* d = reg<D>(w, slot);
-  const u32 m = w.mask;
-  if (m == UINT32_MAX) {
+[[gnu::always_inline]] inline void each(Warp& w, u32 slot, F f) {
+  using Bits = std::conditional_t<sizeof(D) == 1, u8, std::conditional_t<sizeof(D) == 2, u16, std::conditional_t<sizeof(D) == 4, u32, u64>>>;
+  D* const d = reg<D>(w, slot);
+  alignas(32) D apart[32];
+  D* const to = w.mask == UINT32_MAX ? d : apart;
 #pragma GCC ivdep
-    for (int l = 0; l < 32; ++l) d[l] = f(l);
-  } else {
-#pragma GCC ivdep
-    for (int l = 0; l < 32; ++l) {
-      const D result = f(l);
-      d[l] = m >> l & 1 ? result : d[l];
-    }
-  }
+  for (int l = 0; l < 32; ++l) to[l] = f(l);
+  if (__builtin_expect(to != d, 0)) blend(reinterpret_cast<Bits*>(d), reinterpret_cast<const Bits*>(apart), w.mask);
 }
 
 // The same without vector code: for functions that are long or rare.
@@ -92,18 +94,9 @@ Execute binary_by_type(Type t) {
   }
 }
 
-inline void sources(Decoder& d, unsigned n, unsigned bytes) {
-  d.expect_operands(n + 1);
-  d.i.d = d.target(0, bytes);
-  d.i.a = d.source(1, bytes);
-  if (n > 1) d.i.b = d.source(2, bytes);
-  if (n > 2) d.i.c = d.source(3, bytes);
-}
-inline void finish(Decoder& d, Execute fn, MixClass mix) {
-  if (!fn) Decoder::reject("types that it does not have");
-  d.i.fn = fn;
-  d.i.mix = mix;
-}
+// d and the first n of a, b, c, all of the same width.
+void sources(Decoder& d, unsigned n, unsigned bytes);
+void finish(Decoder& d, Execute fn, MixClass mix);
 inline unsigned width(Type t) { return ptx::bytes_of(t); }
 
 // Applies .rz .rm .rp .ftz .sat of the statement to the decoded instruction with n float sources.

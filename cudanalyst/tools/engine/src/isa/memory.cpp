@@ -1,7 +1,6 @@
 // Loads and stores.
-#include <array>
-
 #include "../exec/access.hpp"
+#include "../exec/shape.hpp"
 #include "lanes.hpp"
 
 namespace cudanalyst::isa {
@@ -16,7 +15,8 @@ void memory_form(Decoder& d, const Operand& address) {
                                                                                                      : AccessSpace::generic;
   i.acquire = d.has(".acquire") || d.has(".acq_rel");
   i.release = d.has(".release") || d.has(".acq_rel");
-  i.strong = i.acquire || i.release || d.has(".volatile") || d.has(".relaxed") || d.has(".mmio");
+  i.is_volatile = d.has(".volatile");
+  i.strong = i.acquire || i.release || i.is_volatile || d.has(".relaxed") || d.has(".mmio");
   d.address(address);
   if (i.base == AddressBase::absolute && address.base) {
     const Space s = address.base->space;
@@ -26,8 +26,23 @@ void memory_form(Decoder& d, const Operand& address) {
 
 namespace {
 
+template <size_t bytes>
+inline bool eight_in_a_row(const u64* at) {
+  u64 apart = 0;
+  for (u64 k = 1; k < 8; ++k) apart |= at[k] ^ (at[0] + k * bytes);
+  return apart == 0;
+}
+
 template <class T, class R>
 void load(Warp& w, const Instr& i) {
+  if (const u8* row = resolve_row(w, i)) {
+    const T* from = reinterpret_cast<const T*>(row);
+    R* d = reg<R>(w, i.v[0]);
+#pragma GCC ivdep
+    for (int l = 0; l < 32; ++l) d[l] = static_cast<R>(from[l]);
+    w.spinning |= i.strong;
+    return;
+  }
   u64 at[32];
   lane_addresses(w, i, at);
   const u32 m = resolve(w, i, at);
@@ -41,13 +56,10 @@ void load(Warp& w, const Instr& i) {
   const u32 n = i.count;
   if (m == UINT32_MAX && n == 1) {
     R* d = reg<R>(w, i.v[0]);
-    u64 apart = 0;
-    for (u64 l = 0; l < 32; ++l) apart |= at[l] ^ (at[0] + l * sizeof(T));
-    if (apart == 0) {
-      const T* from = reinterpret_cast<const T*>(at[0]);
-      for (int l = 0; l < 32; ++l) d[l] = static_cast<R>(from[l]);
-    } else {
-      for (int l = 0; l < 32; ++l) d[l] = static_cast<R>(*reinterpret_cast<const T*>(at[l]));
+    for (int g = 0; g < 32; g += 8) {
+      if (sizeof(T) == sizeof(R) && eight_in_a_row<sizeof(T)>(at + g)) std::memcpy(d + g, reinterpret_cast<const T*>(at[g]), 8 * sizeof(T));
+      else
+        for (int l = g; l < g + 8; ++l) d[l] = static_cast<R>(*reinterpret_cast<const T*>(at[l]));
     }
     if (i.strong) w.spinning = true;
     return;
@@ -60,44 +72,15 @@ void load(Warp& w, const Instr& i) {
   if (i.strong) w.spinning = true;
 }
 
-// The most frequent access of all, in run mode: one 32-bit word of shared memory by a 32-bit address. Each eight lanes usually read
-// one word or eight in a row.
-using Eight = u32 __attribute__((vector_size(32)));
-void load_shared_word(Warp& w, const Instr& i) {
-  const u32* a = reg<u32>(w, i.a);
-  const size_t bytes = w.block->shared_bytes;
-  if (w.mask != UINT32_MAX || bytes < 4 || bytes > UINT32_MAX) return load<u32, u32>(w, i);
-  const u32 offset = static_cast<u32>(i.offset), last = static_cast<u32>(bytes - 4);
-  u32 at[32];
-  u32 outside = 0, bits = 0;
-  for (int l = 0; l < 32; ++l) {
-    at[l] = a[l] + offset;
-    outside |= static_cast<u32>(at[l] > last);
-    bits |= at[l];
-  }
-  if (__builtin_expect((outside | (bits & 3)) != 0, 0)) return load<u32, u32>(w, i);
-  u32* d = reg<u32>(w, i.v[0]);
-  const u8* shared = w.block->shared;
-  for (int from = 0; from < 32; from += 8) {
-    const u32 first = at[from];
-    Eight words;
-    std::memcpy(&words, at + from, sizeof words);
-    const auto same = std::bit_cast<std::array<u64, 4>>(words ^ first);
-    const auto row = std::bit_cast<std::array<u64, 4>>(words ^ (Eight{0, 4, 8, 12, 16, 20, 24, 28} + first));
-    const u64 differs = same[0] | same[1] | same[2] | same[3], apart = row[0] | row[1] | row[2] | row[3];
-    if (differs == 0) {
-      const u32 word = *reinterpret_cast<const u32*>(shared + first);
-      for (int k = 0; k < 8; ++k) d[from + k] = word;
-    } else if (apart == 0) {
-      std::memcpy(d + from, shared + first, 32);
-    } else {
-      for (int k = 0; k < 8; ++k) d[from + k] = *reinterpret_cast<const u32*>(shared + at[from + k]);
-    }
-  }
-}
-
 template <class T, class R>
 void store(Warp& w, const Instr& i) {
+  if (u8* row = resolve_row(w, i)) {
+    T* to = reinterpret_cast<T*>(row);
+    const R* s = reg<R>(w, i.v[0]);
+#pragma GCC ivdep
+    for (int l = 0; l < 32; ++l) to[l] = static_cast<T>(s[l]);
+    return;
+  }
   u64 at[32];
   lane_addresses(w, i, at);
   const u32 m = resolve(w, i, at);
@@ -105,11 +88,69 @@ void store(Warp& w, const Instr& i) {
   for (u32 j = 0; j < i.count; ++j) {
     const R* s = reg<R>(w, i.v[j]);
     if (m == UINT32_MAX)
-      for (u32 l = 0; l < 32; ++l) *reinterpret_cast<T*>(at[l] + j * sizeof(T)) = static_cast<T>(s[l]);
+      for (u32 g = 0; g < 32; g += 8) {
+        if (sizeof(T) == sizeof(R) && i.count == 1 && eight_in_a_row<sizeof(T)>(at + g)) std::memcpy(reinterpret_cast<T*>(at[g]), s + g, 8 * sizeof(T));
+        else
+          for (u32 l = g; l < g + 8; ++l) *reinterpret_cast<T*>(at[l] + j * sizeof(T)) = static_cast<T>(s[l]);
+      }
     else
       for (u32 l = 0; l < 32; ++l)
         if (m >> l & 1) *reinterpret_cast<T*>(at[l] + j * sizeof(T)) = static_cast<T>(s[l]);
   }
+}
+
+// The most frequent accesses of all: one 32-bit word of shared memory by a 32-bit address whose shape is known.
+template <bool leads>
+inline bool within(Warp& w, const Instr& i, Shape& s) {
+  if constexpr (leads) {
+    if (w.mask == UINT32_MAX) take_shape(reg<u32>(w, i.a), s);
+    else s.valid = false;
+  }
+  if (!s.valid || w.mask != UINT32_MAX) return false;
+  const s64 low = s64{s.low} + i.offset, high = s64{s.high} + i.offset + 4;
+  if (low < 0 || high > static_cast<s64>(w.block->shared_bytes) || ((s.bits | static_cast<u64>(i.offset)) & 3)) return false;
+  if (w.context->observing) {
+    u64 at[32];
+    const u32* a = reg<u32>(w, i.a);
+    for (int l = 0; l < 32; ++l) at[l] = a[l] + static_cast<u64>(i.offset);
+    observe_words(w, i, at, s.part, AccessSpace::shared);
+  }
+  return true;
+}
+
+template <bool leads>
+void load_shaped(Warp& w, const Instr& i) {
+  Shape& s = *reinterpret_cast<Shape*>(w.registers + i.shape);
+  if (__builtin_expect(!within<leads>(w, i, s), 0)) return load<u32, u32>(w, i);
+  const u32* a = reg<u32>(w, i.a);
+  u32* d = reg<u32>(w, i.d);
+  const u8* from = w.block->shared + i.offset;
+  if (s.all == Pattern::row) {
+    for (int g = 0; g < 4; ++g) std::memcpy(d + 8 * g, from + a[8 * g], 32);
+    return;
+  }
+  if (s.all == Pattern::same) {
+    // All reads before all writes: d may be a.
+    u32 word[4];
+    for (int g = 0; g < 4; ++g) std::memcpy(&word[g], from + a[8 * g], 4);
+    for (int g = 0; g < 4; ++g) store_eight(d + 8 * g, Eight{} + word[g]);
+    return;
+  }
+  u32 words[32];
+  for (int l = 0; l < 32; ++l) words[l] = *reinterpret_cast<const u32*>(from + a[l]);
+  std::memcpy(d, words, sizeof words);
+}
+
+template <bool leads>
+void store_shaped(Warp& w, const Instr& i) {
+  Shape& s = *reinterpret_cast<Shape*>(w.registers + i.shape);
+  if (__builtin_expect(!within<leads>(w, i, s), 0)) return store<u32, u32>(w, i);
+  const u32 *a = reg<u32>(w, i.a), *v = reg<u32>(w, i.v[0]);
+  u8* to = w.block->shared + i.offset;
+  if (s.all == Pattern::row)
+    for (int g = 0; g < 4; ++g) std::memcpy(to + a[8 * g], v + 8 * g, 32);
+  else
+    for (int l = 0; l < 32; ++l) *reinterpret_cast<u32*>(to + a[l]) = v[l];
 }
 
 // Kernel parameters, and arguments and results of functions: always in place, so nothing to check.
@@ -236,8 +277,7 @@ void access(Decoder& d, bool is_load) {
     i.mix = mix_of(i.space, is_load);
   }
   const MixClass mix = i.mix;
-  const bool word = is_load && i.space == AccessSpace::shared && i.base == AddressBase::register32 && i.count == 1 && i.bytes == 4 && bytes == 4 && !i.strong;
-  if (word && config().mode == Mode::run) return finish(d, load_shared_word, mix);
+  if (is_load && i.count == 1 && bytes == 4) i.d = i.v[0];
   finish(d, bytes == 2 ? by_type<u16>(f, t) : bytes == 4 ? by_type<u32>(f, t) : bytes == 8 ? by_type<u64>(f, t) : nullptr, mix);
 }
 void ld(Decoder& d) { access(d, true); }
@@ -272,6 +312,13 @@ constexpr Row rows[] = {
     {"discard{.global}.L2", ignored},
 };
 }  // namespace
+
+Execute shaped(const Instr& i, bool leads) {
+  if (i.space != AccessSpace::shared || i.base != AddressBase::register32 || i.count != 1 || i.bytes != 4 || i.width != 4 || i.strong) return nullptr;
+  if (i.mix == MixClass::load_shared && i.access == Access::read) return leads ? load_shaped<true> : load_shaped<false>;
+  if (i.mix == MixClass::store_shared && i.access == Access::write) return leads ? store_shaped<true> : store_shaped<false>;
+  return nullptr;
+}
 
 std::span<const Row> memory_rows() { return rows; }
 

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include "decode.hpp"
+#include "lanes.hpp"
 
 namespace cudanalyst {
 
@@ -168,12 +168,113 @@ class Builder {
     end.location = f.statements.empty() ? -1 : f.statements.back().location;
     end.pc = static_cast<u32>(program_->code.size());
     program_->code.push_back(end);
+    relax_guesses(code);
+    share_shapes(d, code);
+    for (u32 pc = code.end; pc-- > code.entry;) {
+      Instr& i = program_->code[pc];
+      i.run = i.control == Control::normal && i.predicate < 0 && i.fn ? 1 + (pc + 1 < code.end ? program_->code[pc + 1].run : 0) : 0;
+    }
+  }
+
+  static void written(const ptx::Function& f, const ptx::Operand& o, std::set<u32>& registers) {
+    if (o.kind == ptx::Operand::reg) registers.insert(o.index);
+    if (o.kind == ptx::Operand::vector || o.kind == ptx::Operand::group || o.kind == ptx::Operand::pair)
+      for (u32 k = 0; k < o.count; ++k) written(f, f.parts[o.index + k], registers);
+  }
+
+  // A plain load that feeds nothing but the comparison of a compare-and-swap (and what is computed from it) is a guess: a stale value only
+  // makes the swap fail and try again. To racecheck it is a relaxed read, as every published loop around atomicCAS expects.
+  void relax_guesses(Code& code) {
+    const ptx::Function& f = *code.source;
+    const auto operand = [&](const ptx::Statement& s, u32 k) -> const ptx::Operand& { return f.operands[s.first + k]; };
+    std::set<u32> guesses;
+    for (const auto& s : f.statements)
+      if (s.op.starts_with("atom") && s.op.find(".cas") != std::string_view::npos && s.count == 4 && operand(s, 2).kind == ptx::Operand::reg)
+        guesses.insert(operand(s, 2).index);
+    if (guesses.empty()) return;
+    for (size_t before = 0; before != guesses.size();) {
+      before = guesses.size();
+      for (const auto& s : f.statements)
+        if (s.op.starts_with("mov") && s.count == 2 && operand(s, 0).kind == ptx::Operand::reg && operand(s, 1).kind == ptx::Operand::reg && guesses.count(operand(s, 0).index))
+          guesses.insert(operand(s, 1).index);
+    }
+    for (u32 k = 0; k < f.statements.size(); ++k) {
+      const auto& s = f.statements[k];
+      Instr& i = program_->code[code.entry + k];
+      if (i.access == Access::read && s.op.starts_with("ld") && s.count && operand(s, 0).kind == ptx::Operand::reg && guesses.count(operand(s, 0).index)) i.strong = true;
+    }
+  }
+
+  // Accesses to shared memory from one base register, at several offsets in a stretch of code that no lane joins or leaves: the first takes
+  // the shape of the register, the others use it. A destination always is (in) the first operand of a PTX statement.
+  void share_shapes(Decoder& d, Code& code) {
+    const ptx::Function& f = *code.source;
+    std::set<u32> joins;
+    for (const auto& [name, at] : f.labels) joins.insert(at);
+    struct Leader {
+      u32 pc;
+      u32 slot;
+    };
+    std::map<u32, Leader> leaders;  // by address register
+    std::set<u32> changed;
+    for (u32 k = 0; k < f.statements.size(); ++k) {
+      const auto& s = f.statements[k];
+      const u32 pc = code.entry + k;
+      Instr& i = program_->code[pc];
+      if (joins.count(k) || (k && program_->code[pc - 1].control != Control::normal)) leaders.clear();
+      if (i.predicate < 0 && shaped(i, false)) {
+        const u32 address = i.a;
+        if (const auto it = leaders.find(address); it != leaders.end()) {
+          if (it->second.slot == none) {
+            it->second.slot = d.scratch(2);
+            Instr& first = program_->code[it->second.pc];
+            first.shape = it->second.slot;
+            first.fn = shaped(first, true);
+          }
+          i.shape = it->second.slot;
+          i.fn = shaped(i, false);
+        } else {
+          leaders[address] = {pc, none};
+        }
+      }
+      if (!s.count || leaders.empty()) continue;
+      changed.clear();
+      written(f, f.operands[s.first], changed);
+      for (const u32 r : changed) leaders.erase(d.register_slot(r));
+    }
   }
 
   ptx::Unit& unit_;
   ptx::Function& kernel_;
   std::unique_ptr<Program> program_;
 };
+
+void Decoder::reject(std::string_view why) { throw Rejected{std::string(why)}; }
+
+const Operand& Decoder::operand(size_t k) const {
+  if (k >= statement->count) reject("it has too few operands");
+  return function.operands[statement->first + k];
+}
+
+void Decoder::expect_operands(size_t n) const {
+  if (statement->count != n) reject("it has " + std::to_string(statement->count) + " operands instead of " + std::to_string(n));
+}
+
+bool Decoder::has(std::string_view modifier) const { return std::find(mods.begin(), mods.end(), modifier) != mods.end(); }
+
+void sources(Decoder& d, unsigned n, unsigned bytes) {
+  d.expect_operands(n + 1);
+  d.i.d = d.target(0, bytes);
+  d.i.a = d.source(1, bytes);
+  if (n > 1) d.i.b = d.source(2, bytes);
+  if (n > 2) d.i.c = d.source(3, bytes);
+}
+
+void finish(Decoder& d, Execute fn, MixClass mix) {
+  if (!fn) Decoder::reject("types that it does not have");
+  d.i.fn = fn;
+  d.i.mix = mix;
+}
 
 u32 Decoder::take(unsigned bytes) {
   const u32 at = code.register_bytes;

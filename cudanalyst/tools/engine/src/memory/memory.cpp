@@ -1,6 +1,7 @@
 #include "memory.hpp"
 
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,18 +21,26 @@ namespace cudanalyst::memory {
 namespace {
 
 constexpr uint64_t gap = 256, page = 65536;
-constexpr uint64_t device_hint = 0x200000000000, alias_hint = 0x210000000000;
+constexpr uint64_t device_hint = 0x200000000000;
+
+// Where the engine itself reaches device memory: not a place that host code could know.
+uint64_t alias_hint() {
+  constexpr uint64_t first = 0x300000000000, choices = uint64_t{1} << 29;
+  uint64_t random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random) return 0;  // the kernel then chooses
+  return first + random % choices * page;
+}
 
 [[noreturn]] void fatal(const char* what) {
   std::fprintf(stderr, "cudanalyst engine: %s: %s\n", what, std::strerror(errno));
   std::_Exit(125);
 }
 
-void* reserve(uint64_t hint, size_t bytes, int protection, int flags, int file) {
-  void* at = ::mmap(reinterpret_cast<void*>(hint), bytes, protection, hint ? flags | MAP_FIXED_NOREPLACE : flags, file, 0);
+void* reserve(uint64_t hint, size_t bytes, int protection, int flags) {
+  void* at = ::mmap(reinterpret_cast<void*>(hint), bytes, protection, hint ? flags | MAP_FIXED_NOREPLACE : flags, -1, 0);
   if (at == MAP_FAILED || (hint && at != reinterpret_cast<void*>(hint))) {
     if (at != MAP_FAILED) ::munmap(at, bytes);
-    at = ::mmap(nullptr, bytes, protection, flags, file, 0);
+    at = ::mmap(nullptr, bytes, protection, flags, -1, 0);
   }
   if (at == MAP_FAILED) fatal("cannot reserve address space for device memory (lower CUDANALYST_MEMORY or raise the limit)");
   return at;
@@ -39,7 +48,6 @@ void* reserve(uint64_t hint, size_t bytes, int protection, int flags, int file) 
 
 struct Arena {
   Layout layout;
-  int file = -1;
   uint64_t top = 0;   // offset of the first byte never allocated
   uint64_t used = 0;
   std::map<uint64_t, Allocation> allocations;  // by address; released ones stay until their place is taken
@@ -49,20 +57,19 @@ struct Arena {
 
   Arena() {
     const size_t bytes = (std::max<size_t>(config().memory_bytes, page) + page - 1) / page * page;
-    file = static_cast<int>(::memfd_create("device", MFD_CLOEXEC));
-    if (file < 0 || ::ftruncate(file, static_cast<off_t>(bytes)) != 0) fatal("cannot create device memory");
     const uint64_t windows = 2 * window_bytes;
     auto at = reinterpret_cast<uint64_t>(
-        reserve(device_hint - windows, bytes + windows, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1));
+        reserve(device_hint - windows, bytes + windows, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE));
     layout.shared_window = at;
     layout.local_window = at + window_bytes;
     layout.base = at + windows;
     layout.bytes = bytes;
-    layout.delta = reinterpret_cast<uint64_t>(reserve(alias_hint, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file)) - layout.base;
+    // Shared, so that managed memory can be mapped a second time; without a file, which host code could map too.
+    layout.delta = reinterpret_cast<uint64_t>(reserve(alias_hint(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE)) - layout.base;
     // The first allocation: the parameters of the launch in progress, so that their address can be taken.
     allocations[layout.base] = {layout.base, parameter_bytes, Kind::constant_variable, true, "kernel parameters"};
     top = page;
-    const auto shadow = [&](size_t n) { return reserve(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1); };
+    const auto shadow = [&](size_t n) { return reserve(0, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE); };
     if (config().checks & initcheck) layout.init = static_cast<uint8_t*>(shadow(bytes));
     if (config().checks & racecheck) layout.race = static_cast<uint32_t*>(shadow(bytes * 8));
   }
@@ -150,8 +157,8 @@ uint64_t allocate(size_t bytes, Kind kind, std::string_view name, size_t align) 
   made.address = a.layout.base + offset;
   for (auto it = a.allocations.lower_bound(made.address); it != a.allocations.end() && it->first < made.address + size;) it = a.allocations.erase(it);
   if (kind == Kind::managed) {
-    void* at = ::mmap(reinterpret_cast<void*>(made.address), size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, a.file,
-                      static_cast<off_t>(offset));
+    // An old size of 0 maps the same shared memory a second time.
+    void* at = ::mremap(a.host(made.address), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(made.address));
     if (at == MAP_FAILED) {
       a.give_back(offset, size);
       return 0;

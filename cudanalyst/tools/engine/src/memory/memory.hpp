@@ -29,7 +29,5 @@ Bounds live_bounds(uint64_t address);
 std::optional<Allocation> nearest(uint64_t address);
 // Changes when an allocation is released, so that cached bounds can be dropped.
 uint64_t generation();
-// "name[bytes B] + offset", or where it lies relative to the nearest allocation.
-std::string describe(uint64_t address);
 
 }  // namespace cudanalyst::memory

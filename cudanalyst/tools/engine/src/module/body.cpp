@@ -215,7 +215,8 @@ Operand BodyParser::operand() {
     else lex_.fail("unsupported address");
     if (lex_.take('+')) o.value += static_cast<int64_t>(operand().value);
     else if (lex_.is('-')) o.value += operand().value;
-    if (lex_.is(',')) lex_.fail("unsupported address with coordinates");
+    if (lex_.is(',')) o.kind = Operand::name;  // with coordinates, as of textures and tensors: no decoder takes it
+    while (lex_.take(',')) operand();
     lex_.expect(']');
     return o;
   }

@@ -126,4 +126,10 @@ std::string_view Lexer::skip_braces() {
   return body;
 }
 
+void Lexer::expect(char mark) {
+  if (!take(mark)) fail(std::string("expected '") + mark + "' before '" + std::string(token_.text) + "'");
+}
+
+void Lexer::fail(const std::string& message) const { throw ParseError(message, token_.line); }
+
 }  // namespace cudanalyst::ptx

@@ -30,14 +30,12 @@ class Lexer {
     advance();
     return true;
   }
-  void expect(char mark) {
-    if (!take(mark)) fail(std::string("expected '") + mark + "' before '" + std::string(token_.text) + "'");
-  }
+  void expect(char mark);
   // With the current token `{` already taken: the text up to the matching brace, which is taken too.
   std::string_view skip_braces();
   // An opcode with its modifiers, as one word, starting at the current name token.
   std::string_view opcode();
-  [[noreturn]] void fail(const std::string& message) const { throw ParseError(message, token_.line); }
+  [[noreturn, gnu::cold]] void fail(const std::string& message) const;
 
  private:
   void advance();

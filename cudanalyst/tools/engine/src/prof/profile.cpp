@@ -31,10 +31,19 @@ u64 marked(const std::vector<u64>& bitmap) {
   return n;
 }
 
+// Whether every lane reads what its neighbour (lane ^ distance) reads.
+bool neighbours_share(const u64* address, u32 lanes, u32 distance) {
+  for (u32 l = 0; l < 32; ++l)
+    if ((lanes >> l & 1) && (lanes >> (l ^ distance) & 1) && address[l] != address[l ^ distance]) return false;
+  return true;
+}
+
 // Wavefronts of a shared access: the most distinct words in one bank, for each part of the warp that the hardware serves at once
-// (32 lanes at up to 4 bytes, 16 at 8, 8 at 16).
+// (32 lanes at up to 4 bytes, 16 at 8, 8 at 16; twice that where neighbours share a wide word, as measured on an H200).
 void shared_wavefronts(const Instr& i, const u64* address, u32 lanes, Counts& c) {
-  const u32 size = u32{i.bytes} * i.count, at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
+  const u32 size = u32{i.bytes} * i.count;
+  u32 at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
+  if (size > 4 && i.access == Access::read && (neighbours_share(address, lanes, 1) || neighbours_share(address, lanes, 2))) at_once *= 2;
   for (u32 from = 0; from < 32; from += at_once) {
     u64 words[128];
     size_t n = 0;
@@ -95,7 +104,7 @@ void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, Acce
   ++c.requests;
   const u32 size = u32{i.bytes} * i.count;
   if (space == AccessSpace::shared) return shared_wavefronts(i, address, lanes, c);
-  if (space != AccessSpace::global) return;
+  if (space != AccessSpace::global || i.mix == MixClass::load_constant) return;  // constants have a cache of their own
   u64 sectors[64];
   size_t n = 0;
   const u64 base = memory::layout().base;
@@ -129,7 +138,7 @@ void write_profiles() {
       for (Line* l : {&lines[{at.file, at.line}], &total}) {
         l->executed += c.executed;
         l->lanes += c.lanes;
-        if (i.access != Access::none && c.wavefronts == 0 && c.sectors != 0) l->global_requests += c.requests;
+        if (c.wavefronts == 0 && c.sectors != 0) l->global_requests += c.requests;
         l->global_sectors += c.sectors;
         if (c.wavefronts) l->shared_requests += c.requests;
         l->wavefronts += c.wavefronts;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "../engine.hpp"
+#include "seal.hpp"
 
 namespace cudanalyst {
 namespace {
@@ -69,6 +70,7 @@ Config read_config() {
 
 struct Report {
   int file = -1;
+  uint64_t lines = 0;
   std::mutex mutex;
   Report() {
     const Config& c = config();
@@ -80,6 +82,8 @@ struct Report {
   }
   void put(std::string_view json) {
     std::string line(json);
+    if (seal::on()) line += '\t' + seal::of_line(lines, json);
+    lines++;
     line += '\n';
     for (size_t done = 0; done < line.size();) {
       const ssize_t n = ::write(file, line.data() + done, line.size() - done);

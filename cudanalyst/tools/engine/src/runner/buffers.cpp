@@ -4,21 +4,11 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "api/runner_interface.hpp"
-
 namespace cudanalyst::runner {
 namespace {
 
 void check(cudaError_t error, const std::string& what) {
   if (error) throw std::runtime_error(what + ": " + cudaGetErrorName(error));
-}
-
-std::vector<char> read_file(const std::string& path, size_t bytes) {
-  std::ifstream file(path, std::ios::binary);
-  std::vector<char> data(bytes);
-  if (!file.read(data.data(), static_cast<std::streamsize>(bytes)) || file.peek() != EOF)
-    throw std::runtime_error(path + " does not hold exactly " + std::to_string(bytes) + " bytes");
-  return data;
 }
 
 }  // namespace
@@ -34,7 +24,7 @@ Buffers::Place Buffers::place(const std::string& name, const BufferContents& con
   }
   Place made{nullptr, bytes};
   check(cudaMalloc(reinterpret_cast<void**>(&made.base), bytes), "buffer " + name + " of " + std::to_string(bytes) + " bytes");
-  if (made.base) cudanalyst_name_buffer(made.base, name.c_str());
+  if (made.base) engine_.name_buffer(made.base, name.c_str());
   return made;
 }
 
@@ -43,8 +33,10 @@ void Buffers::prepare(size_t index) {
     const Place here = place(name, contents, index);
     now_[name] = here;
     if (contents.file == "-") continue;
-    const auto data = read_file(contents.file, here.bytes);
+    auto kept = request_.contents.find(contents.file);
+    const auto& data = kept->second.bytes;
     check(cudaMemcpy(here.base, data.data(), data.size(), cudaMemcpyHostToDevice), "contents of buffer " + name);
+    if (!--kept->second.uses) request_.contents.erase(kept);
   }
 }
 
@@ -61,6 +53,7 @@ cudaError_t Buffers::download(size_t index) const {
     if (cudaError_t error = cudaMemcpy(data.data(), at->second.base, data.size(), cudaMemcpyDeviceToHost)) return error;
     std::ofstream file(path, std::ios::binary | std::ios::trunc);
     if (!file.write(data.data(), static_cast<std::streamsize>(data.size())) || !file.flush()) throw std::runtime_error("cannot write " + path);
+    engine_.report_download(static_cast<int>(index), name.c_str(), data.data(), data.size());
   }
   return cudaSuccess;
 }

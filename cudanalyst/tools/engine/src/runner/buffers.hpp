@@ -5,13 +5,14 @@
 #include <map>
 #include <string>
 
+#include "api/runner_interface.hpp"
 #include "request.hpp"
 
 namespace cudanalyst::runner {
 
 class Buffers {
  public:
-  explicit Buffers(const Request& request) : request_(request) {}
+  Buffers(Request& request, const RunnerInterface& engine) : request_(request), engine_(engine) {}
   // Gives every buffer of the call its place and contents.
   void prepare(size_t index);
   // What solve is given.
@@ -26,7 +27,8 @@ class Buffers {
   };
   Place place(const std::string& name, const BufferContents& contents, size_t index);
 
-  const Request& request_;
+  Request& request_;
+  const RunnerInterface& engine_;
   std::map<std::string, Place> now_;
   std::vector<char*> old_;
 };

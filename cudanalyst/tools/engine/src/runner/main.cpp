@@ -1,13 +1,15 @@
 // Loads a candidate's library and calls its `solve` as a request says. Candidate and engine live in this process; whoever started it
 // trusts neither what it prints nor what it reports.
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <stdexcept>
+#include <string_view>
 
-#include "api/runner_interface.hpp"
 #include "buffers.hpp"
 #include "invoke.hpp"
 #include "request.hpp"
@@ -23,13 +25,28 @@ constexpr int bad_request = 3, bad_library = 4;
 }
 
 // The linker would take any libcudart.so.13, NVIDIA's too, and both are right in their place; here it must be the engine.
-void assert_engine() {
-  auto engine = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "cudanalyst_engine"));
+const RunnerInterface& find_engine() {
+  auto engine = reinterpret_cast<const RunnerInterface* (*)()>(dlsym(RTLD_DEFAULT, "cudanalyst_engine"));
   void* runtime = dlsym(RTLD_DEFAULT, "cudaMalloc");
   Dl_info of_engine{}, of_runtime{};
   if (!engine || !runtime || !dladdr(reinterpret_cast<void*>(engine), &of_engine) || !dladdr(runtime, &of_runtime) || of_engine.dli_fbase != of_runtime.dli_fbase)
     leave(bad_library, "the CUDA runtime that was loaded is not the CPU engine");
-  if (engine() != engine_interface_version) leave(bad_library, "the CPU engine is of another version than this runner");
+  const RunnerInterface* found = engine();
+  if (!found || found->version != runner_interface_version) leave(bad_library, "the CPU engine is of another version than this runner");
+  return *found;
+}
+
+// The engine has read its settings; a candidate has no use for them.
+void clear_settings() {
+  constexpr std::string_view prefix = "CUDANALYST_";
+  std::vector<std::string> names;
+  for (char** entry = environ; *entry; entry++)
+    if (std::string_view(*entry).starts_with(prefix)) names.emplace_back(*entry, std::strcspn(*entry, "="));
+  for (auto& name : names) {
+    char* value = std::getenv(name.c_str());
+    explicit_bzero(value, std::strlen(value));
+    unsetenv(name.c_str());
+  }
 }
 
 struct Candidate {
@@ -68,7 +85,7 @@ void add_value(Arguments& arguments, const Parameter& parameter, const std::stri
 
 class Run {
  public:
-  Run(const Request& request, const Candidate& candidate) : request_(request), candidate_(candidate), buffers_(request) {
+  Run(Request& request, const Candidate& candidate, const RunnerInterface& engine) : request_(request), candidate_(candidate), engine_(engine), buffers_(request, engine) {
     if (cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)) throw std::runtime_error("no stream");
   }
 
@@ -81,6 +98,7 @@ class Run {
     } catch (...) {
       return report(0, "solve_error", 0, cudaSuccess, "init threw an exception"), false;
     }
+    if (const char* violation = engine_.end_call()) return report(0, "contract", value, cudaErrorNotSupported, violation), false;
     if (value) return report(0, "solve_error", value, cudaSuccess, "init returned a value other than 0"), false;
     return settle(0, 0);
   }
@@ -91,13 +109,13 @@ class Run {
     int value = 0;
     bool threw = false;
     cudaGetLastError();
-    cudanalyst_begin_call(stream_);
+    engine_.begin_call(stream_);
     try {
       value = invoke<int>(candidate_.solve, arguments);
     } catch (...) {
       threw = true;
     }
-    const char* violation = cudanalyst_end_call();
+    const char* violation = engine_.end_call();
     const int number = static_cast<int>(index);
     if (violation) {
       cudaGetLastError();  // of the refusal: the call's status says it better
@@ -117,7 +135,7 @@ class Run {
 
  private:
   void report(int index, const char* status, int value, cudaError_t error, const char* message) {
-    cudanalyst_report_call(index, status, value, error, message);
+    engine_.report_call(index, status, value, error, message);
   }
 
   // Waits for the work, and gives any error that it left. False when the device is broken for good.
@@ -149,13 +167,14 @@ class Run {
       asked_ = true;
       workspace_bytes_ = invoke<size_t>(candidate_.workspace_bytes, size_arguments(request_));
       if (cudaMalloc(&workspace_, workspace_bytes_)) throw std::runtime_error("a workspace of " + std::to_string(workspace_bytes_) + " bytes cannot be allocated");
-      if (workspace_) cudanalyst_name_buffer(workspace_, "workspace");
+      if (workspace_) engine_.name_buffer(workspace_, "workspace");
     }
     return workspace_;
   }
 
   const Request& request_;
   const Candidate& candidate_;
+  const RunnerInterface& engine_;
   Buffers buffers_;
   cudaStream_t stream_ = nullptr;
   bool asked_ = false;
@@ -170,21 +189,25 @@ int main(int argc, char** argv) {
   Request request;
   try {
     request = read_request(argv[1]);
+    take_contents(request, argv[1]);
   } catch (const std::exception& error) {
     leave(bad_request, std::string(argv[1]) + ": " + error.what());
   }
-  assert_engine();
+  const RunnerInterface& engine = find_engine();
+  clear_settings();
   const Candidate candidate = load(request.library);
   try {
-    Run run(request, candidate);
+    Run run(request, candidate, engine);
     if (run.init())
       for (size_t index = 0; index < request.calls.size(); index++)
         if (!run.call(index)) break;
   } catch (const std::exception& error) {
     leave(bad_request, error.what());
   }
-  cudanalyst_finish();
-  return 0;
+  engine.finish();
+  std::fflush(nullptr);
+  // Neither destructors nor exit handlers of the candidate: its part is over.
+  std::_Exit(0);
 }
 
 }  // namespace cudanalyst::runner

@@ -1,5 +1,7 @@
 #include "request.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <stdexcept>
@@ -119,6 +121,26 @@ Request read_request(const std::string& path) {
   }
   parser.finish();
   return parser.request;
+}
+
+void take_contents(Request& request, const std::string& path) {
+  for (const Call& call : request.calls)
+    for (auto& [name, buffer] : call.buffers) {
+      if (buffer.file == "-") continue;
+      auto [at, fresh] = request.contents.try_emplace(buffer.file);
+      at->second.uses++;
+      const size_t bytes = buffer.bytes + 2 * request.guard;
+      if (fresh) {
+        std::ifstream file(buffer.file, std::ios::binary);
+        at->second.bytes.resize(bytes);
+        if (file.read(at->second.bytes.data(), static_cast<std::streamsize>(bytes)) && file.peek() == EOF) continue;
+      } else if (at->second.bytes.size() == bytes) {
+        continue;
+      }
+      throw std::runtime_error(buffer.file + " does not hold exactly " + std::to_string(bytes) + " bytes");
+    }
+  for (auto& [file, contents] : request.contents) unlink(file.c_str());
+  unlink(path.c_str());
 }
 
 }  // namespace cudanalyst::runner

@@ -38,6 +38,7 @@ void confine_and_run(void* data) {
   const Context& context = *static_cast<Context*>(data);
   const Options& options = context.options;
   limit_resources(options.limits, context.namespaces.user);
+  prefer_to_be_killed();
   drop_privileges();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail("no_new_privs is refused");
   const Layer files = confine_files(options);

@@ -57,6 +57,8 @@ void mount_private_proc(const Limits& limits) {
   if (limits.processes) write_file("/proc/sys/kernel/pid_max", std::to_string(std::max(limits.processes, 301ul)));
 }
 
+void prefer_to_be_killed() { write_file("/proc/self/oom_score_adj", "1000"); }
+
 void drop_privileges() {
   for (int capability = 0; prctl(PR_CAPBSET_READ, capability, 0, 0, 0) >= 0; capability++) prctl(PR_CAPBSET_DROP, capability, 0, 0, 0);
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

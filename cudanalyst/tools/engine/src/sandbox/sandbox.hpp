@@ -41,6 +41,7 @@ struct Namespaces {
 };
 Namespaces enter_namespaces();  // the caller's children will be in them
 void mount_private_proc(const Limits& limits);  // by the first process of the new namespaces
+void prefer_to_be_killed();  // before others, where memory runs out
 void drop_privileges();
 void limit_resources(const Limits& limits, bool own_user_namespace);
 

@@ -1,4 +1,4 @@
-// What every file of the engine's core includes anyway; the build precompiles it.
+// Standard headers of the files that execute instructions; the build precompiles them.
 #pragma once
 #include <algorithm>
 #include <array>
