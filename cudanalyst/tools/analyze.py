@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from itertools import islice
 from typing import Literal
@@ -157,5 +158,6 @@ def _why_not_parsed(source: Source, tree: Tree) -> str:
     return f"No kernel could be read; lines {first}-{last} are not CUDA C++ as far as the grammar knows. Compile it to see the errors."
 
 
+@cache
 def _grammar_version() -> str:
     return version("tree-sitter-cuda")
