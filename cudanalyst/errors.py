@@ -13,11 +13,7 @@ class BadRequest(CudanalystError):
 
 
 class NotFound(CudanalystError):
-    """An unknown problem, candidate, checkpoint, experiment, trial or job."""
-
-
-class NotYours(CudanalystError):
-    """A handle that exists but belongs to another owner. Reported exactly as `NotFound` is."""
+    """An unknown problem, candidate, checkpoint, experiment, trial or job; another owner's is reported the same way."""
 
 
 class BadProblem(CudanalystError):

@@ -92,16 +92,3 @@ def ancestors(node: Node, until: Node) -> Iterator[tuple[Node, Node]]:
     while parent is not None and child != until:
         yield parent, child
         child, parent = parent, parent.parent
-
-
-def identifiers(node: Node) -> set[str]:
-    """Names that occur in an expression, built-in indices as `threadIdx.x`."""
-    names: set[str] = set()
-    for item in walk(node):
-        if item.type == "identifier":
-            names.add(text_of(item))
-        elif item.type == "field_expression":
-            text = text_of(item).replace(" ", "")
-            if text.split(".")[0] in {"threadIdx", "blockIdx", "blockDim", "gridDim"}:
-                names.add(text)
-    return names
