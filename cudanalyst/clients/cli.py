@@ -23,7 +23,7 @@ def demo(
     repeats: Annotated[
         int, typer.Option(min=1, max=200, help="Blocks per checkpoint: each holds every coalition once.")
     ] = 8,
-    seed: Annotated[int, typer.Option(min=0, help="Makes the run reproducible.")] = 2026,
+    seed: Annotated[int, typer.Option(min=0, help="Makes the run reproducible with the same tools.")] = 2026,
     out: Annotated[Path, typer.Option(help="Folder for report.html and report.json.")] = Path("demo-report"),
     truth: Annotated[bool, typer.Option(help="Compare the estimate with the exact value of every coalition.")] = True,
 ) -> None:
