@@ -9,13 +9,16 @@ BIN := $(VENV)/bin
 MAIN := $(VENV)/.installed-main
 DEV := $(VENV)/.installed-dev
 SOURCES := cudanalyst tests benchmarks
+# Those of a GPU are started one by one, where there is one: they need its packages, and the device for themselves.
+BENCHMARKS := $(filter-out benchmarks/gpu_%.py,$(wildcard benchmarks/*.py))
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps
 
-.PHONY: help demo test lint format bench clean host-compiler
+.PHONY: help demo test test-gpu lint format bench clean host-compiler
 
 help:
 	@echo "make demo    install into $(VENV) and run the main job end to end"
 	@echo "make test    linters, types, import contracts and tests (what CI runs)"
+	@echo "make test-gpu  tests on this machine's GPU, with PYTHON (default: python3), which has the packages"
 	@echo "make lint    linters, types and import contracts"
 	@echo "make format  rewrite sources in the project's format"
 	@echo "make bench   the figures that the project promises"
@@ -56,6 +59,10 @@ demo: $(MAIN) | host-compiler
 test: lint | host-compiler
 	@$(BIN)/pytest -q -n auto --dist loadfile
 
+# With the machine's own Python: CuPy and its like come with a GPU machine, not from requirements/.
+test-gpu: | host-compiler
+	@PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $${PYTHON:-python3} -m pytest -c tests/gpu/pytest.ini -q -rs -s -p no:cacheprovider tests/gpu
+
 lint: $(DEV)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
@@ -67,7 +74,7 @@ format: $(DEV)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
 bench: $(DEV) | host-compiler
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python "$$script"; done
 
 clean:
 	rm -rf $(VENV) build dist demo-report .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

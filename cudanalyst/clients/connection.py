@@ -18,7 +18,9 @@ Model = TypeVar("Model", bound=BaseModel)
 Say = Callable[[str], None]
 WAIT_S: Final = 30.0
 """Seconds that one `job_status` call waits; servers answer within 45 s."""
-_KEPT_VARIABLES: Final = ("PATH", "HOME", "LANG", "TMPDIR", "CUDA_HOME", "CXX", "XDG_CACHE_HOME")
+_KEPT_VARIABLES: Final = (
+    "PATH", "HOME", "LANG", "TMPDIR", "CUDA_HOME", "CUDA_PATH", "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH", "CXX", "XDG_CACHE_HOME",
+)  # fmt: skip
 
 
 class CallError(CudanalystError):

@@ -4,19 +4,28 @@ The tolerance of element i is `factor * eps * sqrt(K) * max(|reference_i|, rms(r
 element type and K the length of the longest sum behind an element. The error of a sum of K rounded terms grows like
 sqrt(K) in any order (Higham and Mary, 2019, probabilistic bounds); the rms enters because an element that
 cancels is no more exact than its neighbours. It is far below what a lower precision would leave.
+
+Everything is done in chunks, so that a large output on a GPU needs little memory beside itself. The verdict does not
+depend on how it is cut: the rms is summed over blocks of its own.
 """
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cudanalyst.kernels.arrays import ArrayModule, module_of
 from cudanalyst.kernels.dtypes import EPSILON, LARGEST, NUMPY, SMALLEST_NORMAL, Array, is_float, to_reference
 from cudanalyst.kernels.expressions import evaluate
 from cudanalyst.kernels.problem import DType, Tolerance
+
+CHUNK_ELEMENTS: Final = 1 << 16
+"""At once on the host: what one needs stays in the cache."""
+BLOCK_ELEMENTS: Final = 1 << 20
+"""Of the sums behind the rms: fixed, or the last digit of a tolerance would depend on the chunk."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +45,34 @@ class Comparison:
     """Why the output could not be compared element by element."""
 
 
-def compare(got: Array, expected: Array, dtype: DType, tolerance: Tolerance, sizes: Mapping[str, int]) -> Comparison:
+@dataclass(frozen=True)
+class Scale:
+    """What the tolerance of every element depends on."""
+
+    rms: float
+    relative: float
+    """`factor * eps * sqrt(K)`; 0 where elements must be equal."""
+
+
+def compare(
+    got: Array,
+    expected: Array,
+    dtype: DType,
+    tolerance: Tolerance,
+    sizes: Mapping[str, int],
+    *,
+    chunk_elements: int = CHUNK_ELEMENTS,
+) -> Comparison:
     """Compares an output with its reference.
 
     Args:
         got: The output in its own element type (`uint16` bits for bf16).
-        expected: Float64 (integers for integer outputs) of the same shape.
+        expected: Float64 (integers for integer outputs) of the same shape, of the same array module as `got`.
         dtype: Element type of the output.
         tolerance: How far it may be off.
         sizes: Values of the names in `tolerance.reduction`.
+        chunk_elements: Elements that are compared at once: about 100 bytes of memory each.
     """
-    expected = np.asarray(expected)
     total = int(expected.size)
     if got.shape != expected.shape:
         return _refused(total, f"the output has shape {got.shape}, the reference {expected.shape}")
@@ -54,58 +80,78 @@ def compare(got: Array, expected: Array, dtype: DType, tolerance: Tolerance, siz
         return _refused(total, f"the output has element type {got.dtype}, not {NUMPY[dtype]}")
     if total == 0:
         return Comparison(passed=True, error_ratio=0.0, wrong_elements=0, total_elements=0)
-    values = to_reference(got, dtype)
-    ratios = _float_ratios(values, expected, dtype, tolerance, sizes) if is_float(dtype) else _exact(values, expected)
-    wrong = ratios > 1.0
-    worst = float(ratios.max())
-    if not wrong.any():
+    arrays = module_of(got)
+    flat_got, flat_expected = got.reshape(-1), expected.reshape(-1)
+    scale = scale_of(flat_expected, dtype, tolerance, sizes) if is_float(dtype) else None
+    worst, wrong_elements = 0.0, 0
+    first: tuple[int, float, float] | None = None
+    for start in range(0, total, chunk_elements):
+        part = slice(start, start + chunk_elements)
+        values, reference = to_reference(flat_got[part], dtype), flat_expected[part]
+        if scale is None:
+            ratios = arrays.where(values == reference, 0.0, math.inf)
+        else:
+            ratios = _float_ratios(arrays, values, reference, dtype, scale)
+        wrong = ratios > 1.0
+        worst = max(worst, float(ratios.max()))
+        count = int(arrays.count_nonzero(wrong))
+        if count and first is None:
+            at = int(wrong.argmax())
+            first = start + at, float(values[at]), float(reference[at])
+        wrong_elements += count
+    if first is None:
         return Comparison(passed=True, error_ratio=worst, wrong_elements=0, total_elements=total)
-    first = tuple(int(part) for part in np.unravel_index(int(np.argmax(wrong)), wrong.shape))
     return Comparison(
         passed=False,
         error_ratio=worst,
-        wrong_elements=int(np.count_nonzero(wrong)),
+        wrong_elements=wrong_elements,
         total_elements=total,
-        index=first,
-        got=float(values[first]),
-        expected=float(expected[first]),
+        index=tuple(int(part) for part in np.unravel_index(first[0], expected.shape)),
+        got=first[1],
+        expected=first[2],
     )
 
 
-def absolute_tolerance(
-    expected: Array, dtype: DType, tolerance: Tolerance, sizes: Mapping[str, int]
-) -> NDArray[np.float64]:
-    """The largest error of each element that still passes."""
-    magnitude = np.abs(np.where(np.isfinite(expected), expected, 0.0))
-    largest = float(magnitude.max(initial=0.0))
-    # Scaled before it is squared: the squares of large float64 values overflow.
-    rms = largest * math.sqrt(float(np.mean((magnitude / largest) ** 2))) if largest > 0.0 else 0.0
+def scale_of(expected: Array, dtype: DType, tolerance: Tolerance, sizes: Mapping[str, int]) -> Scale:
+    """The scale of a reference, flat and in float64; infinities, and what the element type cannot hold, are left out."""
+    arrays = module_of(expected)
+    blocks = [expected[start : start + BLOCK_ELEMENTS] for start in range(0, expected.size, BLOCK_ELEMENTS)]
+    largest = max((float(_magnitude(arrays, block, dtype).max()) for block in blocks), default=0.0)
+    rms = 0.0
+    if largest > 0.0:
+        # Scaled before it is squared: the squares of large float64 values overflow.
+        squares = [float(((_magnitude(arrays, block, dtype) / largest) ** 2).sum()) for block in blocks]
+        rms = largest * math.sqrt(math.fsum(squares) / expected.size)
     length = max(1.0, float(evaluate(tolerance.reduction, sizes)))
-    scale = tolerance.factor * EPSILON[dtype] * math.sqrt(length)
-    return np.maximum(scale * np.maximum(magnitude, rms), SMALLEST_NORMAL[dtype])
+    relative = 0.0 if tolerance.exact else tolerance.factor * EPSILON[dtype] * math.sqrt(length)
+    return Scale(rms=rms, relative=relative)
 
 
-def _float_ratios(
-    got: Array, expected: Array, dtype: DType, tolerance: Tolerance, sizes: Mapping[str, int]
-) -> NDArray[Any]:
-    reference = expected.astype(np.float64)
-    if tolerance.exact:
-        same = (got == reference) | (np.isnan(got) & np.isnan(reference))
-        return np.where(same, 0.0, np.inf)
-    # Beyond the element type's range the right answer is an infinity.
-    overflows = np.abs(reference) > LARGEST[dtype] * (1.0 + EPSILON[dtype] / 4.0)
-    reference = np.where(overflows & np.isfinite(reference), np.copysign(np.inf, reference), reference)
-    ordinary = np.isfinite(reference)
-    allowed = absolute_tolerance(reference, dtype, tolerance, sizes)
+def _magnitude(arrays: ArrayModule, block: Array, dtype: DType) -> Array:
+    magnitude = arrays.abs(block)
+    ordinary: Array = arrays.where(magnitude <= _beyond(dtype), magnitude, 0.0)
+    return ordinary
+
+
+def _beyond(dtype: DType) -> float:
+    """Above it the right answer, in the element type, is an infinity."""
+    return LARGEST[dtype] * (1.0 + EPSILON[dtype] / 4.0) if dtype != "f64" else LARGEST[dtype]
+
+
+def _float_ratios(arrays: ArrayModule, got: Array, reference: Array, dtype: DType, scale: Scale) -> NDArray[Any]:
     with np.errstate(invalid="ignore", over="ignore"):
-        ratios = np.abs(got - reference) / allowed
-        same = (got == reference) | (np.isnan(got) & np.isnan(reference))
-    ratios = np.where(ordinary & np.isfinite(got), ratios, np.inf)
-    return np.where(same, 0.0, ratios)
-
-
-def _exact(got: Array, expected: Array) -> NDArray[Any]:
-    return np.where(got == expected, 0.0, np.inf)
+        magnitude = arrays.abs(reference)
+        overflows = (magnitude > _beyond(dtype)) & arrays.isfinite(reference)
+        target = arrays.where(overflows, arrays.copysign(math.inf, reference), reference)
+        same = (got == target) | (arrays.isnan(got) & arrays.isnan(target))
+        if scale.relative == 0.0:
+            exact: NDArray[Any] = arrays.where(same, 0.0, math.inf)
+            return exact
+        allowed = arrays.maximum(scale.relative * arrays.maximum(magnitude, scale.rms), SMALLEST_NORMAL[dtype])
+        ratios = arrays.abs(got - target) / allowed
+        ordinary = arrays.isfinite(target) & arrays.isfinite(got)
+        judged: NDArray[Any] = arrays.where(same, 0.0, arrays.where(ordinary, ratios, math.inf))
+        return judged
 
 
 def _refused(total: int, reason: str) -> Comparison:

@@ -54,9 +54,10 @@ def from_reference(values: Array, dtype: DType) -> Array:
     """Rounds values to a buffer's element type (to nearest even; beyond the largest becomes infinite)."""
     if dtype != "bf16":
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(values).astype(NUMPY[dtype])
+            return values.astype(NUMPY[dtype])
     with np.errstate(over="ignore"):
-        single = np.asarray(values, dtype=np.float64).astype(np.float32)
+        single = values.astype(np.float64).astype(np.float32)
     bits = single.view(np.uint32)
     rounded = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(np.uint16)
-    return np.where(np.isnan(single), np.uint16(_BF16_QUIET_NAN), rounded)
+    rounded[np.isnan(single)] = _BF16_QUIET_NAN
+    return rounded

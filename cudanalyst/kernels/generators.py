@@ -4,6 +4,7 @@ A parameter's `generator` is one name with arguments, e.g. `integers(0, bins - 1
 evaluation then takes them in turn, so that a kernel which fits one distribution only is found out.
 """
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,11 +12,28 @@ from typing import Final
 
 import numpy as np
 
-from cudanalyst.kernels.draws import Draws
+from cudanalyst.kernels.draws import WORDS_PER_NORMAL, Draws
 from cudanalyst.kernels.dtypes import Array
 from cudanalyst.kernels.expressions import ExpressionError, Number, evaluate
 
-Generate = Callable[[Draws, tuple[int, ...], Sequence[Number]], Array]
+
+@dataclass(frozen=True)
+class Part:
+    """Elements `start` to `stop` of a buffer, in row-major order."""
+
+    total: int
+    """Elements of the whole buffer."""
+    start: int
+    stop: int
+
+    @property
+    def count(self) -> int:
+        """Elements of the part."""
+        return self.stop - self.start
+
+
+Generate = Callable[[Draws, Part, Sequence[Number]], Array]
+"""Draws a part; all parts together are the whole, however it was cut."""
 
 _FORM: Final = re.compile(r"\s*([a-z_]+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 
@@ -31,64 +49,74 @@ class _Entry:
     defaults: tuple[Number, ...] = ()
     floating: bool = True
     """Whether it gives fractions: not for integer buffers."""
+    elementwise: bool = True
+    """Whether a part costs no more than its own elements."""
 
 
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for extent in shape:
-        count *= extent
-    return count
-
-
-def _normal(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
+def _normal(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
     mean, deviation = arguments
-    return draws.normal(_count(shape)).reshape(shape) * deviation + mean
+    draws.seek(WORDS_PER_NORMAL * part.start)
+    return draws.normal(part.count) * deviation + mean
 
 
-def _uniform(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
+def _uniform(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
     low, high = arguments
-    return draws.unit(_count(shape)).reshape(shape) * (high - low) + low
+    draws.seek(part.start)
+    return draws.unit(part.count) * (high - low) + low
 
 
-def _skewed(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
+def _skewed(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
     (scale,) = arguments
-    return draws.skewed(_count(shape)).reshape(shape) * scale
+    draws.seek(part.start)
+    return draws.skewed(part.count) * scale
 
 
-def _skewed_signed(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
-    signs = (draws.bits(_count(shape)) & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
-    return _skewed(draws, shape, arguments) * signs.reshape(shape)
+def _skewed_signed(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
+    (scale,) = arguments
+    draws.seek(part.start)
+    signs = (draws.bits(part.count) & np.uint64(1)).astype(np.float64) * 2.0 - 1.0
+    draws.seek(part.total + part.start)
+    return draws.skewed(part.count) * scale * signs
 
 
-def _constant(_: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
-    return np.full(shape, arguments[0])
+def _filled(draws: Draws, part: Part, value: Number) -> Array:
+    filled: Array = draws.arrays.full(part.count, value)
+    return filled
 
 
-def _integers(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
+def _integers(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
+    low, high = _range(arguments)
+    draws.seek(part.start)
+    return draws.integers(part.count, low, high)
+
+
+def _skewed_integers(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
+    low, high = _range(arguments)
+    draws.seek(part.start)
+    drawn: Array = low + draws.arrays.minimum(draws.skewed(part.count).astype(np.int64) - 1, high - low)
+    return drawn
+
+
+def _range(arguments: Sequence[Number]) -> tuple[int, int]:
     low, high = (int(argument) for argument in arguments)
     if high < low:
         message = f"the range {low}..{high} is empty"
         raise GeneratorError(message)
-    return draws.integers(_count(shape), low, high).reshape(shape)
+    return low, high
 
 
-def _skewed_integers(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
-    low, high = (int(argument) for argument in arguments)
-    if high < low:
-        message = f"the range {low}..{high} is empty"
-        raise GeneratorError(message)
-    offsets = np.minimum(draws.skewed(_count(shape)).astype(np.int64) - 1, high - low)
-    return (low + offsets).reshape(shape)
+def _permutation(draws: Draws, part: Part, _: Sequence[Number]) -> Array:
+    draws.seek(0)
+    return draws.order(part.total).astype(np.int64)[part.start : part.stop]
 
 
-def _permutation(draws: Draws, shape: tuple[int, ...], _: Sequence[Number]) -> Array:
-    return draws.order(_count(shape)).astype(np.int64).reshape(shape)
-
-
-def _offsets(draws: Draws, shape: tuple[int, ...], arguments: Sequence[Number]) -> Array:
-    total = int(arguments[0])
-    inner = np.sort(draws.integers(max(_count(shape) - 2, 0), 0, total))
-    return np.concatenate(([0], inner, [total]))[: _count(shape)].reshape(shape)
+def _offsets(draws: Draws, part: Part, arguments: Sequence[Number]) -> Array:
+    arrays, last = draws.arrays, int(arguments[0])
+    draws.seek(0)
+    inner = arrays.sort(draws.integers(max(part.total - 2, 0), 0, last))
+    ends = arrays.asarray([0, last])
+    offsets: Array = arrays.concatenate((ends[:1], inner, ends[1:]))[: part.total][part.start : part.stop]
+    return offsets
 
 
 _GENERATORS: Final[dict[str, _Entry]] = {
@@ -97,13 +125,13 @@ _GENERATORS: Final[dict[str, _Entry]] = {
     "positive": _Entry(_uniform, ("low", "high"), (0.5, 1.5)),
     "skewed": _Entry(_skewed, ("scale",), (1.0,)),
     "skewed_signed": _Entry(_skewed_signed, ("scale",), (1.0,)),
-    "constant": _Entry(_constant, ("value",), floating=False),
-    "zeros": _Entry(lambda _, shape, __: np.zeros(shape), floating=False),
-    "ones": _Entry(lambda _, shape, __: np.ones(shape), floating=False),
+    "constant": _Entry(lambda draws, part, values: _filled(draws, part, values[0]), ("value",), floating=False),
+    "zeros": _Entry(lambda draws, part, _: _filled(draws, part, 0.0), floating=False),
+    "ones": _Entry(lambda draws, part, _: _filled(draws, part, 1.0), floating=False),
     "integers": _Entry(_integers, ("low", "high"), floating=False),
     "skewed_integers": _Entry(_skewed_integers, ("low", "high"), floating=False),
-    "permutation": _Entry(_permutation, floating=False),
-    "offsets": _Entry(_offsets, ("total",), floating=False),
+    "permutation": _Entry(_permutation, floating=False, elementwise=False),
+    "offsets": _Entry(_offsets, ("total",), floating=False, elementwise=False),
 }
 NAMES: Final = tuple(_GENERATORS)
 
@@ -137,10 +165,21 @@ def arguments_of(alternative: str, names: Mapping[str, Number]) -> list[Number]:
     return given + list(entry.defaults[len(entry.defaults) - missing :] if missing else ())
 
 
+def is_elementwise(alternative: str) -> bool:
+    """Whether a part of a buffer can be drawn without drawing the whole."""
+    return _entry(alternative)[0].elementwise
+
+
 def generate(alternative: str, draws: Draws, shape: tuple[int, ...], names: Mapping[str, Number]) -> Array:
     """Draws an array of one of the named distributions, in float64 or int64."""
+    count = math.prod(shape)
+    return generate_part(alternative, draws, Part(count, 0, count), names).reshape(shape)
+
+
+def generate_part(alternative: str, draws: Draws, part: Part, names: Mapping[str, Number]) -> Array:
+    """Draws some elements of a buffer; `draws` is a stream of the buffer's own."""
     entry, _ = _entry(alternative)
-    return entry.generate(draws, shape, arguments_of(alternative, names))
+    return entry.generate(draws, part, arguments_of(alternative, names))
 
 
 def _entry(alternative: str) -> tuple[_Entry, list[str]]:

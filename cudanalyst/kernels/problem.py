@@ -103,6 +103,11 @@ class Problem(Frozen):
     """Named sizes per group; `test` small, `eval` large, `held_out` never shown to an agent."""
     tolerance: Tolerance
     work: Work
+    independent: str | None = None
+    """Name of a size: a slice of every output along it needs only the same slice of the inputs that have that extent.
+
+    A large reference is then computed in slices (kernels/slices.py); None: only as a whole.
+    """
     baseline: str
     """CUDA source of a correct, plain solution."""
     starts: tuple[Start, ...] = ()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cudanalyst.errors import BadProblem
+from cudanalyst.kernels.arrays import module_of
 from cudanalyst.kernels.dtypes import Array, is_float
 from cudanalyst.kernels.inputs import Inputs, shape_of
 from cudanalyst.kernels.loader import ProblemFolder
@@ -52,18 +53,22 @@ def expected_outputs(
 ) -> dict[str, Array]:
     """What the outputs should hold: float64 arrays (integers for integer outputs) by name.
 
+    The inputs' array module decides where it is computed; the arrays given back belong to it too.
+
     Raises:
         BadProblem: The reference fails, leaves out an output, or gives another shape or kind of element.
     """
-    # The reference gets copies of its own, so that it cannot change what `solve` sees.
+    # The reference gets copies of its own, so that it cannot change what `solve` sees; widening makes them.
     arguments = {
-        name: value.copy() if isinstance(value, np.ndarray) else value
+        name: value.copy() if value is inputs.arrays.get(name) else value
         for name, value in inputs.for_reference(problem).items()
     }
     try:
         with np.errstate(all="ignore"):
             given = reference(arguments, dict(sizes))
     except Exception as error:
+        if type(error).__name__ == "OutOfMemoryError":  # CuPy's: the device's memory is at fault, not the problem
+            raise
         message = f"{path}: `reference` fails at {dict(sizes)}: {type(error).__name__}: {error}"
         raise BadProblem(message) from error
     outputs = [parameter for parameter in problem.parameters if parameter.role in {"out", "inout"}]
@@ -71,9 +76,10 @@ def expected_outputs(
         names = ", ".join(parameter.name for parameter in outputs)
         message = f"{path}: `reference` must return a dict with exactly the outputs: {names}"
         raise BadProblem(message)
+    arrays = module_of(next(iter(inputs.arrays.values()))) if inputs.arrays else np
     expected: dict[str, Array] = {}
     for parameter in outputs:
-        array = np.asarray(given[parameter.name])
+        array = arrays.asarray(given[parameter.name])
         if array.shape != shape_of(parameter, sizes):
             message = (
                 f"{path}: `{parameter.name}` has shape {array.shape} at {dict(sizes)}, "

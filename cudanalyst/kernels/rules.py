@@ -17,8 +17,8 @@ from cudanalyst.kernels.inputs import scalar_of, shape_of
 from cudanalyst.kernels.problem import Edit, Parameter, Problem
 
 SCALAR_DTYPES: Final = ("i32", "i64", "f32", "f64")
-MAX_ELEMENTS: Final = 2**28
-"""Of one buffer: beyond it neither the reference nor the interpreter is of use."""
+MAX_ELEMENTS: Final = 2**32
+"""Of one buffer: enough to leave 32-bit indices behind; more fits no ordinary device beside its reference."""
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED: Final = frozenset({"stream", "workspace", "workspace_bytes", "solve", "init"})
 
@@ -33,6 +33,7 @@ def check_problem(path: Path, problem: Problem) -> None:
         _refuse(path, "id", f"is `{problem.id}` but the folder is called `{path.parent.name}`; make them equal")
     _check_sizes(path, problem)
     _check_parameters(path, problem)
+    _check_independent(path, problem)
     for group, sets in problem.sizes.items():
         for position, sizes in enumerate(sets):
             where = f"sizes.{group}.{position}"
@@ -122,6 +123,19 @@ def _check_parameters(path: Path, problem: Problem) -> None:
             _refuse(path, f"{where}.shape", 'is missing; list the extents, e.g. ["n"]')
         elif parameter.value is not None:
             _refuse(path, f"{where}.value", "is for scalars only; remove it or set the role to `scalar`")
+
+
+def _check_independent(path: Path, problem: Problem) -> None:
+    name = problem.independent
+    if name is None:
+        return
+    if name not in problem.size_names:
+        _refuse(path, "independent", f"is `{name}`, which is no size; sizes are: {', '.join(problem.size_names)}")
+    for parameter in problem.parameters:
+        if parameter.role in {"out", "inout"} and parameter.shape.count(name) != 1:
+            _refuse(
+                path, "independent", f"is `{name}`: exactly one extent of output `{parameter.name}` must be that name"
+            )
 
 
 def _check_parameter(path: Path, key: str, parameter: Parameter, sizes: dict[str, int], where: str) -> None:

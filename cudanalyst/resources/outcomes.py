@@ -1,16 +1,15 @@
 """What a trial's candidate amounts to: nested levels, and a total order of standings."""
 
 import math
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from cudanalyst.errors import BadRequest, Unavailable
 from cudanalyst.kernels.problem import BaseStatus
 from cudanalyst.resources.checkpoints import Checkpoint
 from cudanalyst.resources.events import PlannerFailure
-from cudanalyst.resources.trials import Level, Outcome
-
-FAST_THRESHOLD: Final = 1.12
-"""Speedup over the baseline from which a passing candidate counts as fast."""
+from cudanalyst.resources.trials import Level, Outcome, SizeSpeedup
+from cudanalyst.tools.timing.models import FAST_THRESHOLD, SizeTiming
 
 CompileStatus = Literal["compiled", "failed", "timed_out", "unavailable", "running"]
 RunStatus = Literal[
@@ -84,6 +83,9 @@ def outcome_of(
     before_speedup: float | None = None,
     threshold: float = FAST_THRESHOLD,
     planner_failure: PlannerFailure | None = None,
+    measured_fast: bool | None = None,
+    measured_speedup: float | None = None,
+    measured_by_size: tuple[SizeSpeedup, ...] = (),
 ) -> Outcome:
     """Judges a trial. Levels are nested: fast implies passed implies compiled.
 
@@ -95,6 +97,9 @@ def outcome_of(
         before_speedup: The same of the frozen state.
         threshold: Speedup from which a passing candidate is fast.
         planner_failure: Why there is no candidate; a failure at every level.
+        measured_fast: Whether measured times make it fast (`RunResult.fast`); None where nothing was measured.
+        measured_speedup: `RunResult.speedup`.
+        measured_by_size: What `speedups_of` finds in `RunResult.timings`.
 
     Raises:
         Unavailable: The evaluator could not do its work: an infrastructure failure, not an outcome.
@@ -102,7 +107,7 @@ def outcome_of(
     """
     if (compiled is None) != (planner_failure is not None):
         raise BadRequest("Give either the statuses of a candidate or a planner's failure, not both and not neither.")
-    for speedup in (modelled_speedup, before_speedup):
+    for speedup in (modelled_speedup, before_speedup, measured_speedup):
         if speedup is not None and not (math.isfinite(speedup) and speedup > 0):
             raise BadRequest(f"A speedup is a finite positive number, not {speedup!r}.")
     after = None if compiled is None else base_status_of(compiled, run)
@@ -119,6 +124,21 @@ def outcome_of(
         regressed=new < old,
         modelled_speedup=max(1.0, speedup) if speedup is not None else 1.0,
         planner_failure=planner_failure,
+        fast=measured_fast if passed else (None if measured_fast is None else False),
+        speedup=measured_speedup if passed else None,
+        speedups=measured_by_size if passed else (),
+    )
+
+
+def speedups_of(timings: Iterable[SizeTiming]) -> tuple[SizeSpeedup, ...]:
+    """What was measured at each size, in the mode that decides: the one of the first timing."""
+    timed = list(timings)
+    return tuple(
+        SizeSpeedup(
+            sizes=one.sizes, verdict=one.verdict, speedup=one.speedup, low=one.speedup_low, high=one.speedup_high
+        )
+        for one in timed
+        if one.mode == timed[0].mode and one.verdict and one.speedup and one.speedup_low and one.speedup_high
     )
 
 
@@ -149,4 +169,8 @@ def succeeded(outcome: Outcome, level: Level) -> bool:
         case "fast_modelled":
             return outcome.fast_modelled
         case "fast":
+            if outcome.fast is not None:
+                return outcome.fast
+            if not outcome.passed:
+                return False
             raise BadRequest("`fast` needs measured times, which these trials do not have. Use `fast_modelled`.")

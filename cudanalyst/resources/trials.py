@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import FiniteFloat
+
 from cudanalyst.kernels.problem import BaseStatus, Component
 from cudanalyst.values import Frozen
 
@@ -9,6 +11,18 @@ Level = Literal["compiled", "passed", "fast_modelled", "fast"]
 """Nested success levels: each implies those before it (`fast` and `fast_modelled` are never pooled)."""
 Coalition = tuple[Component, ...]
 """Sorted components whose evidence is delivered."""
+
+
+class SizeSpeedup(Frozen):
+    """A measured comparison with the baseline at one eval size."""
+
+    sizes: dict[str, int]
+    verdict: str
+    """`faster`, `slower`, `same`, `inconclusive` or `suspicious`."""
+    speedup: FiniteFloat
+    low: FiniteFloat
+    high: FiniteFloat
+    """Ends of the 99 % interval."""
 
 
 class Outcome(Frozen):
@@ -24,6 +38,12 @@ class Outcome(Frozen):
     regressed: bool
     modelled_speedup: float = 1.0
     """max(1, verified modelled speedup); 1 for failures."""
+    fast: bool | None = None
+    """Whether the least measured speedup over the eval sizes reaches the threshold; None where nothing was measured, False for failures."""
+    speedup: float | None = None
+    """Measured, geometric mean over the eval sizes; None where that was not measured."""
+    speedups: tuple[SizeSpeedup, ...] = ()
+    """The same size by size, the smallest first; empty where nothing was measured, and for failures."""
     planner_failure: Literal["refusal", "truncation", "abandoned"] | None = None
 
 

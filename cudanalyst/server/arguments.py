@@ -9,9 +9,9 @@ from cudanalyst.tools.source import MAX_SOURCE_BYTES, BuildOptions, Source
 from cudanalyst.tools.toolchain.arch import parse_arch
 from cudanalyst.tools.toolchain.flags import checked_flags
 
-SourceText = Annotated[str | None, Field(description="CUDA C++ text; this or candidate")]
-CandidateHandle = Annotated[str | None, Field(description="Handle from an earlier result")]
-ProblemId = Annotated[str | None, Field(description="Problem that the source solves; none for a program with main")]
+SourceText = Annotated[str | None, Field(description="CUDA C++; this or candidate")]
+CandidateHandle = Annotated[str | None, Field(description="From an earlier result")]
+ProblemId = Annotated[str | None, Field(description="Problem it solves; none for a program with main")]
 Arch = Annotated[str | None, Field(description="e.g. sm_90a; default sm_90")]
 Flags = Annotated[list[str], Field(description="Extra nvcc flags", max_length=32)]
 Arguments = Annotated[list[str], Field(description="Of a program", max_length=64)]

@@ -17,7 +17,7 @@ from cudanalyst.server.evaluation import Evaluations
 from cudanalyst.server.jobs import ANSWER_WITHIN_S, BEAT_S, Jobs
 from cudanalyst.server.ledger import StoreLedger
 from cudanalyst.server.services import Services
-from cudanalyst.tools.toolchain.default import default_toolchain
+from cudanalyst.tools.toolchain.default import choose_toolchain, default_toolchain
 from cudanalyst.tools.toolchain.protocol import Toolchain
 
 LOCAL_OWNER: Final = "local"
@@ -33,6 +33,8 @@ class Settings:
     owner: str = LOCAL_OWNER
     allow_unsandboxed: bool = False
     toolchain: Toolchain | None = None
+    toolchain_name: str = "auto"
+    """Which toolchain to use where none is given: `auto`, `gpu`, `cpu` or `replay:FOLDER`."""
     problems: Catalogue | None = None
     bench: Bench | None = None
     """In place of one over toolchain and problems."""
@@ -56,6 +58,7 @@ def assemble(settings: Settings) -> Services:
     Raises:
         StoreError: The store cannot be used.
         BadProblem: A problem folder is invalid.
+        BadRequest: There is no toolchain of the name.
     """
     store = Store.open(settings.store)
     bench = settings.bench or _bench(settings)
@@ -67,10 +70,13 @@ def assemble(settings: Settings) -> Services:
 
 def _bench(settings: Settings) -> Bench:
     problems = settings.problems or Catalogue.from_environment(os.environ)
-    toolchain = settings.toolchain or default_toolchain(
-        progress=settings.progress, allow_unsandboxed=settings.allow_unsandboxed
+    toolchain = settings.toolchain or choose_toolchain(
+        settings.toolchain_name, progress=settings.progress, allow_unsandboxed=settings.allow_unsandboxed
     )
-    return Bench(toolchain, problems, _secret(settings.store))
+    engine = None
+    if toolchain.name == "gpu":
+        engine = default_toolchain(progress=settings.progress, allow_unsandboxed=settings.allow_unsandboxed)
+    return Bench(toolchain, problems, _secret(settings.store), engine=engine)
 
 
 def _secret(folder: Path) -> bytes:

@@ -5,7 +5,8 @@ device alone, so that it can be spread over machines.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -24,7 +25,9 @@ from cudanalyst.tools.profile import ProfileRequest, ProfileResult, profile
 from cudanalyst.tools.run import RunRequest, RunResult, run
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.speedup import Baselines
+from cudanalyst.tools.toolchain.gpu import GpuToolchain
 from cudanalyst.tools.toolchain.protocol import Capabilities, Toolchain
+from cudanalyst.tools.toolchain.waiting import heard_by
 
 
 @dataclass
@@ -39,6 +42,8 @@ class Bench:
     memory: Memory = field(default_factory=Memory)
     baselines: Baselines = field(default_factory=dict)
     """Modelled times of the problems' baselines, each modelled once."""
+    engine: Toolchain | None = None
+    """The CPU engine, to check candidates beside a GPU; None where it is the toolchain itself."""
     _capabilities: Capabilities | None = None
 
     async def capabilities(self) -> Capabilities:
@@ -47,6 +52,11 @@ class Bench:
             self._capabilities = await self.toolchain.capabilities()
         return self._capabilities
 
+    async def stop(self) -> None:
+        """Ends what the toolchain keeps running between calls."""
+        if isinstance(self.toolchain, GpuToolchain):
+            await self.toolchain.close()
+
     def problem_of(self, source: Source) -> Problem | None:
         """The problem that a candidate belongs to; None for a program.
 
@@ -54,6 +64,15 @@ class Bench:
             NotFound: There is no such problem.
         """
         return None if source.problem is None else self.problems.problem(source.problem)
+
+    @asynccontextmanager
+    async def _turn(self, progress: Progress, doing: str) -> AsyncIterator[None]:
+        """A turn of this server, within which waits for a device are told: its lease is a matter of the whole machine."""
+        progress.say(doing)
+        async with self.turns.turn(progress):
+            progress.say(doing)
+            with heard_by(lambda waiting: progress.say(waiting or doing)):
+                yield
 
     async def compile(self, source: Source, progress: Progress) -> CompileResult:
         """Compiles."""
@@ -68,8 +87,7 @@ class Bench:
 
     async def _run(self, source: Source, request: RunRequest, progress: Progress) -> RunResult:
         problem = self.problem_of(source)
-        progress.say("compiling and running")
-        async with self.turns.turn(progress):
+        async with self._turn(progress, "compiling and running"):
             return await run(
                 source,
                 problem,
@@ -78,6 +96,7 @@ class Bench:
                 expected=self.problems.expected,
                 secret=self.secret,
                 baselines=self.baselines,
+                folder=self.problems.entry(problem.id).folder if problem is not None else None,
             )
 
     async def debug(self, source: Source, request: DebugRequest, progress: Progress) -> DebugResult:
@@ -86,9 +105,8 @@ class Bench:
 
     async def _debug(self, source: Source, request: DebugRequest, progress: Progress) -> DebugResult:
         problem = self.problem_of(source)
-        progress.say(f"checking: {', '.join(request.checks)}")
-        async with self.turns.turn(progress):
-            return await debug(source, problem, self.toolchain, request, secret=self.secret)
+        async with self._turn(progress, f"checking: {', '.join(request.checks)}"):
+            return await debug(source, problem, self.toolchain, request, secret=self.secret, engine=self.engine)
 
     async def profile(self, source: Source, request: ProfileRequest, progress: Progress) -> ProfileResult:
         """Profiles."""
@@ -98,8 +116,7 @@ class Bench:
 
     async def _profile(self, source: Source, request: ProfileRequest, progress: Progress) -> ProfileResult:
         problem = self.problem_of(source)
-        progress.say("profiling")
-        async with self.turns.turn(progress):
+        async with self._turn(progress, "profiling"):
             return await profile(source, problem, self.toolchain, request, secret=self.secret)
 
     async def analyze(self, source: Source, compiled: Sequence[str] | None, progress: Progress) -> AnalyzeResult:

@@ -84,8 +84,8 @@ CATALOGUE: Final[tuple[ToolEntry, ...]] = (
     ToolEntry(
         Workbench.profile,
         "Profile kernels",
-        "Profile CUDA kernels: work per kernel and source line, memory coalescing, bank conflicts, divergence, what bounds "
-        "the time, and the first things to change. Use it once run says passed.",
+        "Profile CUDA kernels: work per kernel and line, coalescing, bank conflicts, divergence, what bounds the time, what "
+        "to change first. Use it once run says passed.",
         runs_code=True,
         outlives=True,
         detailed=True,

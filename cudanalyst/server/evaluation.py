@@ -17,7 +17,8 @@ import structlog
 from cudanalyst.errors import CudanalystError
 from cudanalyst.resources import judging
 from cudanalyst.resources.experiment import Experiments
-from cudanalyst.resources.outcomes import CompileStatus, RunStatus, outcome_of
+from cudanalyst.resources.outcomes import CompileStatus, RunStatus, outcome_of, speedups_of
+from cudanalyst.resources.trials import SizeSpeedup
 from cudanalyst.server.bench import Bench
 from cudanalyst.server.call import Progress
 from cudanalyst.server.jobs import end
@@ -43,6 +44,10 @@ class Verdict(NamedTuple):
     compiled: CompileStatus
     run: RunStatus | None
     speedup: float | None
+    """Modelled."""
+    fast: bool | None = None
+    measured_speedup: float | None = None
+    measured_by_size: tuple[SizeSpeedup, ...] = ()
 
 
 class Work(NamedTuple):
@@ -118,7 +123,16 @@ class Evaluations:
         trial, state = work.pending.trial, work.pending.checkpoint
         try:
             verdict = await self._verdict(work.pending.source)
-            outcome = outcome_of(state.base_status, *verdict, before_speedup=state.modelled_speedup)
+            outcome = outcome_of(
+                state.base_status,
+                verdict.compiled,
+                verdict.run,
+                verdict.speedup,
+                before_speedup=state.modelled_speedup,
+                measured_fast=verdict.fast,
+                measured_speedup=verdict.measured_speedup,
+                measured_by_size=verdict.measured_by_size,
+            )
         except CudanalystError as error:
             return await self._failed(work, str(error))
         except Exception as error:
@@ -165,7 +179,10 @@ class Evaluations:
         if status != "compiled":
             return Verdict(status, None, None)
         ran = await self.bench.run(source, RunRequest(), progress)
-        return Verdict(status, run_status(ran.status), ran.modelled_speedup if ran.status == "passed" else None)
+        if ran.status != "passed":
+            return Verdict(status, run_status(ran.status), None)
+        by_size = speedups_of(ran.timings)
+        return Verdict(status, run_status(ran.status), ran.modelled_speedup, ran.fast, ran.speedup, by_size)
 
 
 def compiled_status(status: str) -> CompileStatus:

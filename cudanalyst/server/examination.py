@@ -8,18 +8,24 @@ from typing import Final, Literal
 
 from cudanalyst.errors import CudanalystError, Unavailable
 from cudanalyst.tools.engine.build import build_version, cache_directory, find_host_compiler
+from cudanalyst.tools.gpu.abilities import Ability
 from cudanalyst.tools.process import run_process
 from cudanalyst.tools.result import Sandbox
 from cudanalyst.tools.toolchain.cpu import CpuToolchain
+from cudanalyst.tools.toolchain.default import automatic
 from cudanalyst.tools.toolchain.discovery import Toolkit, find_tool, find_toolkit
+from cudanalyst.tools.toolchain.gpu import GpuToolchain
 from cudanalyst.values import Frozen
 
 PROBE_S: Final = 20.0
 PACKAGES: Final = (
     "cudanalyst", "mcp", "pydantic", "numpy", "scipy", "tree-sitter", "tree-sitter-cuda", "matplotlib",
-    "nvidia-cuda-nvcc", "nvidia-cuda-runtime", "cupy-cuda13x", "nvidia-ml-py", "ncu-report",
+    "nvidia-cuda-nvcc", "nvidia-cuda-runtime", "nvidia-cuda-nvdisasm", "cupy-cuda13x", "nvidia-ml-py", "ncu-report",
 )  # fmt: skip
-OPTIONAL: Final = frozenset({"nvidia-cuda-nvcc", "nvidia-cuda-runtime", "cupy-cuda13x", "nvidia-ml-py", "ncu-report"})
+OPTIONAL: Final = frozenset(
+    name for name in PACKAGES if name.startswith("nvidia-") or name in {"cupy-cuda13x", "ncu-report"}
+)
+NO_DEVICE: Final = "none here; kernels run on the CPU engine and times are modelled"
 NVIDIA_FOLDERS: Final = ("/opt/nvidia/nsight-compute", "/usr/local/cuda/bin")
 
 
@@ -27,8 +33,9 @@ class Item(Frozen):
     """One thing that was looked for."""
 
     name: str
-    status: Literal["ok", "missing", "optional_missing"]
-    """`missing` keeps a tool from working; `optional_missing` does not."""
+    group: Literal["tools", "gpu", "packages"] = "tools"
+    status: Literal["ok", "limited", "missing", "optional_missing"]
+    """`missing` keeps a tool from working; `optional_missing` does not; `limited` works with what `remedy` says."""
     found: str | None = None
     """Version and place."""
     remedy: str | None = None
@@ -49,11 +56,13 @@ async def examine(
     *,
     build: bool = False,
     toolchain: CpuToolchain | None = None,
+    gpu: GpuToolchain | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Examination:
     """Looks for everything; builds the CPU engine only where `build` asks for it, and tells `progress` how far it is."""
     environment = os.environ if environment is None else environment
     toolchain = toolchain or CpuToolchain(environment=environment, progress=progress)
+    gpu = gpu or GpuToolchain(environment=environment, progress=progress)
     toolkit, compiler = await _toolkit(environment)
     host, engine = await _host_and_engine(environment, toolkit, toolchain, build=build)
     sandbox, confined = await _sandbox(toolchain, built=engine.status == "ok")
@@ -62,13 +71,8 @@ async def examine(
         host,
         engine,
         confined,
-        await _gpu(environment),
-        await _nvidia_tool("ncu", environment, "profiling on a GPU needs it: install NVIDIA Nsight Compute"),
-        await _nvidia_tool(
-            "compute-sanitizer",
-            environment,
-            "debugging on a GPU needs it: install the CUDA toolkit's compute-sanitizer",
-        ),
+        _choice(environment),
+        *await gpu_items(environment, gpu, built=engine.status == "ok"),
         *(_package(name) for name in PACKAGES),
     )
     missing = [item.name for item in items if item.status == "missing"]
@@ -123,21 +127,42 @@ async def _sandbox(toolchain: CpuToolchain, *, built: bool) -> tuple[Sandbox | N
     return level, Item(name="sandbox", status="ok", found=level or "there; each result says its level")
 
 
-async def _gpu(environment: Mapping[str, str]) -> Item:
-    if not Path("/dev/nvidiactl").exists():
-        remedy = "none here; kernels run on the CPU engine and times are modelled"
-        return Item(name="GPU", status="optional_missing", remedy=remedy)
-    query = ["--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"]
-    smi = find_tool("nvidia-smi", environment)
-    if smi is None:
-        return Item(
-            name="GPU", status="optional_missing", remedy="nvidia-smi is not on PATH; install NVIDIA's driver tools"
-        )
-    answer = await run_process([smi, *query], timeout_s=PROBE_S)
-    if answer.exit_status != 0:
-        said = (answer.stderr.text or answer.stdout.text).strip()[:200]
-        return Item(name="GPU", status="optional_missing", remedy=f"the driver does not answer: {said}")
-    return Item(name="GPU", status="ok", found="; ".join(answer.stdout.text.strip().splitlines()))
+def _choice(environment: Mapping[str, str]) -> Item:
+    chosen, why = automatic(environment)
+    return Item(name="toolchain", status="ok", found=f"--toolchain auto means {chosen}: {why}")
+
+
+async def gpu_items(environment: Mapping[str, str], gpu: GpuToolchain, *, built: bool) -> tuple[Item, ...]:
+    """What can be done on a GPU. The tools are tried where the engine is built, since that has the executor; else only looked for."""
+    if built and (abilities := await gpu.abilities()) and abilities[0].status != "unavailable":
+        return tuple(_item(ability) for ability in abilities)
+    reason = NO_DEVICE if not Path("/dev/nvidiactl").exists() else "try it with: cudanalyst doctor --build"
+    if built and Path("/dev/nvidiactl").exists():
+        reason = abilities[0].text
+    return (
+        Item(name="GPU", group="gpu", status="optional_missing", remedy=reason),
+        await _nvidia_tool("ncu", environment, "profiling on a GPU needs it: install NVIDIA Nsight Compute"),
+        await _nvidia_tool(
+            "compute-sanitizer",
+            environment,
+            "debugging on a GPU needs it: install the CUDA toolkit's compute-sanitizer",
+        ),
+    )
+
+
+def _item(ability: Ability) -> Item:
+    status: Final[dict[str, Literal["ok", "limited", "optional_missing"]]] = {
+        "ok": "ok",
+        "limited": "limited",
+        "unavailable": "optional_missing",
+    }
+    return Item(
+        name=f"GPU {ability.name}" if ability.name != "device" else "GPU",
+        group="gpu",
+        status=status[ability.status],
+        found=ability.found,
+        remedy=ability.text or None,
+    )
 
 
 async def _nvidia_tool(name: str, environment: Mapping[str, str], remedy: str) -> Item:
@@ -151,21 +176,21 @@ async def _nvidia_tool(name: str, environment: Mapping[str, str], remedy: str) -
         ]
         path = next((one for one in found if one.is_file()), None)
     if path is None:
-        return Item(name=name, status="optional_missing", remedy=remedy)
+        return Item(name=name, group="gpu", status="optional_missing", remedy=remedy)
     try:
         answer = await run_process([path, "--version"], timeout_s=PROBE_S)
     except Unavailable as error:
-        return Item(name=name, status="optional_missing", remedy=str(error))
+        return Item(name=name, group="gpu", status="optional_missing", remedy=str(error))
     version = next((line for line in answer.stdout.text.splitlines() if "ersion" in line), "").strip()
-    return Item(name=name, status="ok", found=f"{version}, {path}".removeprefix(", "))
+    return Item(name=name, group="gpu", status="ok", found=f"{version}, {path}".removeprefix(", "))
 
 
 def _package(name: str) -> Item:
     try:
-        return Item(name=f"package {name}", status="ok", found=metadata.version(name))
+        return Item(name=f"package {name}", group="packages", status="ok", found=metadata.version(name))
     except metadata.PackageNotFoundError:
         extra = "cuda" if name.startswith("nvidia-cuda") else "gpu"
         if name in OPTIONAL:
             remedy = f"pip install 'cudanalyst[{extra}]'"
-            return Item(name=f"package {name}", status="optional_missing", remedy=remedy)
-        return Item(name=f"package {name}", status="missing", remedy=f"pip install {name}")
+            return Item(name=f"package {name}", group="packages", status="optional_missing", remedy=remedy)
+        return Item(name=f"package {name}", group="packages", status="missing", remedy=f"pip install {name}")

@@ -23,10 +23,13 @@ from cudanalyst.tools.compile import CompileResult
 from cudanalyst.tools.debug import ALL_CHECKS, Check, DebugRequest, DebugResult
 from cudanalyst.tools.profile import ProfileRequest, ProfileResult
 from cudanalyst.tools.run import RunRequest, RunResult
+from cudanalyst.tools.selection import MetricSet, checked_kernel
 from cudanalyst.tools.source import Source
 
 Parents = Annotated[list[str], Field(description="Candidates it was made from", max_length=16)]
 ExpectedOutput = Annotated[str | None, Field(description="What a program should print", max_length=1_000_000)]
+KernelName = Annotated[str | None, Field(description="Part of its name", max_length=200)]
+MachineCode = Annotated[bool | None, Field(description="Machine code too")]
 Checks = Annotated[list[Check], Field(description="Default: all four", max_length=4)]
 
 
@@ -121,11 +124,21 @@ class FeedbackTools(Group):
         arguments: Arguments = [],  # noqa: B006
         stdin: Stdin = None,
         timeout_s: TimeoutS = 20.0,
+        metrics: MetricSet = "standard",
+        kernel: KernelName = None,
+        sass: MachineCode = None,
     ) -> ProfileResult:
         """Counts work per kernel and source line."""
         submitted = await self.source_of(call, source, candidate, problem, arch, flags)
         only_for_programs(submitted, arguments=arguments, stdin=stdin)
-        request = ProfileRequest(arguments=checked_arguments(arguments), stdin=stdin or "", timeout_s=timeout_s)
+        request = ProfileRequest(
+            arguments=checked_arguments(arguments),
+            stdin=stdin or "",
+            timeout_s=timeout_s,
+            metrics=metrics,
+            kernel=checked_kernel(kernel),
+            sass=bool(sass),
+        )
         result = await self.services.bench.profile(submitted, request, call.progress)
         return result.model_copy(update={"candidate": submitted.id})
 

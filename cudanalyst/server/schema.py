@@ -8,8 +8,24 @@ CHARACTERS_A_TOKEN: Final = 3.5
 _DROPPED: Final = ("title", "default", "additionalProperties", "maxItems", "maxLength", "minLength")
 """Lengths are checked all the same; a caller that meets one is told."""
 
-_UNSAID: Final = frozenset({"omitted", "truncated", "duration_s"})
-"""Fields that say how a result was made, not what it is: sent, and left to the result model to state."""
+_UNSAID: Final = frozenset(
+    {
+        "omitted",
+        "truncated",
+        "duration_s",
+        "engine",
+        "metrics",
+        "duration_us",
+        "sass",
+        "sass_reason",
+        "baseline_measured_us",
+        "speedup_min",
+        "large_sizes_left_out",
+        "nondeterminism",
+        "trust_reason",
+    }
+)
+"""Fields that say how a result was made, or that only some places give: sent, and left to the result model to state."""
 
 
 def outline(schema: dict[str, Any]) -> dict[str, Any]:

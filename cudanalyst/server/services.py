@@ -30,6 +30,7 @@ class Services:
         """Ends all jobs and evaluations, and the processes that they started."""
         await self.jobs.end_all()
         await self.evaluations.stop()
+        await self.bench.stop()
 
     def close(self) -> None:
         """Closes the store."""

@@ -18,6 +18,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from cudanalyst.kernels.inputs import (
     Inputs,
     PoisonPattern,
@@ -52,10 +54,11 @@ class PlannedCall:
 
     seed_index: int
     inputs: Inputs
-    uploads: Mapping[str, bytes]
-    """By buffer: contents without guards, poison in outputs."""
+    uploads: Mapping[str, bytes | memoryview]
+    """By buffer: contents without guards, poison in outputs; those of timed calls have inputs only."""
     guard: bytes
     """Contents of each guard zone; empty where there is none."""
+    poison: PoisonPattern = 1
 
 
 @dataclass(frozen=True)
@@ -67,11 +70,6 @@ class PlannedProcess:
     sizes: SizeSet
     request: CandidateRequest
     calls: tuple[PlannedCall, ...]
-
-    @property
-    def seed_indices(self) -> tuple[int, ...]:
-        """The seeds, each once, in order."""
-        return tuple(sorted({call.seed_index for call in self.calls}))
 
 
 @dataclass(frozen=True)
@@ -109,29 +107,85 @@ def plan_verification(
     limits: Limits,
 ) -> PlannedProcess:
     """Calls that test whether a candidate is right at one size: every seed, the first one twice, shuffled."""
+    schedule = schedule_verification(problem, group, sizes, labels=labels, seeds=seeds, secret=secret)
+    inputs = [make_inputs(problem, sizes, schedule[0].inputs_key, index) for index in range(seeds)]
+    calls = tuple(
+        _call(
+            problem, sizes, inputs[one.seed_index], seed_index=one.seed_index, guard=one.guard_zone, pattern=one.poison
+        )
+        for one in schedule
+    )
+    return _process(problem, group, sizes, calls, limits)
+
+
+@dataclass(frozen=True)
+class ScheduledCall:
+    """A call of a verification before its contents are made."""
+
+    seed_index: int
+    poison: PoisonPattern
+    inputs_key: bytes
+    """The seed of `make_inputs`, equal for all calls."""
+    guard: bytes
+    """The pattern that fills each guard zone."""
+
+    @property
+    def guard_zone(self) -> bytes:
+        """Contents of one guard zone."""
+        return self.guard * (GUARD_BYTES // PATTERN_BYTES)
+
+
+def schedule_verification(
+    problem: Problem, group: SizeGroup, sizes: SizeSet, *, labels: tuple[str, ...], seeds: int, secret: bytes
+) -> tuple[ScheduledCall, ...]:
+    """Which inputs each call gets, in order: every seed, the first one twice, shuffled."""
     base = (problem.id, *labels, group, _spell(sizes))
     order: list[tuple[int, PoisonPattern]] = [*((index, 0) for index in range(seeds)), (0, 1)]
     random.Random(derive_seed(secret, *base, "order")).shuffle(order)  # noqa: S311 - the seed is what is secret
-    inputs = [make_inputs(problem, sizes, derive(secret, *base, "inputs"), index) for index in range(seeds)]
-    calls = tuple(
-        _call(
-            problem,
-            sizes,
-            inputs[index],
+    return tuple(
+        ScheduledCall(
             seed_index=index,
-            key=derive(secret, *base, "guard", str(index), str(turn)),
-            pattern=turn,
+            poison=turn,
+            inputs_key=derive(secret, *base, "inputs"),
+            guard=_noise(derive(secret, *base, "guard", str(index), str(turn))),
         )
         for index, turn in order
     )
-    return _process(problem, group, sizes, calls, limits)
+
+
+def plan_timed(problem: Problem, secret: bytes, number: int, poison: PoisonPattern, inputs: Inputs) -> PlannedCall:
+    """The call whose contents have a number: equal numbers hold equal inputs (`timed_inputs`), whatever the poison of outputs.
+
+    Nothing is copied: uploads are views of the inputs, and outputs have none.
+    """
+    scheduled = schedule_timed(secret, number, poison)
+    views = {
+        item.name: np.ascontiguousarray(inputs.arrays[item.name]).reshape(-1).view(np.uint8).data
+        for item in problem.parameters
+        if item.role in {"in", "inout"}
+    }
+    return PlannedCall(number, inputs, views, scheduled.guard_zone, poison)
+
+
+def timed_inputs(problem: Problem, sizes: SizeSet, secret: bytes, number: int) -> Inputs:
+    """Draws the inputs of a number."""
+    return make_inputs(problem, sizes, schedule_timed(secret, number, 0).inputs_key, number)
+
+
+def schedule_timed(secret: bytes, number: int, poison: PoisonPattern) -> ScheduledCall:
+    """The same before its contents are made."""
+    guard = _noise(derive(secret, "guard", str(number)))
+    return ScheduledCall(
+        seed_index=number, poison=poison, inputs_key=derive(secret, "inputs", str(number)), guard=guard
+    )
 
 
 def plan_profile(problem: Problem, group: SizeGroup, sizes: SizeSet, secret: bytes, limits: Limits) -> PlannedProcess:
     """One call, on data that every candidate of the problem gets; poisoned and guarded, since it is verified too."""
     base = (problem.id, "profile", group, _spell(sizes))
     inputs = make_inputs(problem, sizes, derive(secret, *base, "inputs"))
-    call = _call(problem, sizes, inputs, seed_index=0, key=derive(secret, *base, "guard"), pattern=1)
+    guard = _noise(derive(secret, *base, "guard")) * (GUARD_BYTES // PATTERN_BYTES)
+    call = _call(problem, sizes, inputs, seed_index=0, guard=guard, pattern=1)
     return _process(problem, group, sizes, (call,), limits)
 
 
@@ -172,7 +226,7 @@ def _scalars(problem: Problem, sizes: SizeSet) -> dict[str, int | float]:
 
 
 def _call(
-    problem: Problem, sizes: SizeSet, inputs: Inputs, *, seed_index: int, key: bytes, pattern: PoisonPattern
+    problem: Problem, sizes: SizeSet, inputs: Inputs, *, seed_index: int, guard: bytes, pattern: PoisonPattern
 ) -> PlannedCall:
     uploads = {
         parameter.name: (
@@ -181,9 +235,11 @@ def _call(
         for parameter in problem.parameters
         if parameter.role != "scalar"
     }
-    noise = random.Random(key).randbytes(PATTERN_BYTES)  # noqa: S311 - the key is what is secret
-    guard = noise * (GUARD_BYTES // PATTERN_BYTES)
-    return PlannedCall(seed_index=seed_index, inputs=inputs, uploads=uploads, guard=guard)
+    return PlannedCall(seed_index=seed_index, inputs=inputs, uploads=uploads, guard=guard, poison=pattern)
+
+
+def _noise(key: bytes) -> bytes:
+    return random.Random(key).randbytes(PATTERN_BYTES)  # noqa: S311 - the key is what is secret
 
 
 def _process(

@@ -1,16 +1,19 @@
 """From what the sanitizing runs left to verdicts and de-duplicated findings: pure functions of `debug`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from cudanalyst.tools.findings import Check, Finding
 from cudanalyst.tools.result import Sandbox
-from cudanalyst.tools.text import at, count_of, one_line
+from cudanalyst.tools.text import at, one_line
 from cudanalyst.tools.toolchain.protocol import Execution, Sanitization
 from cudanalyst.values import Frozen
 
-Verdict = Literal["clean", "findings", "tool_failed"]
+Verdict = Literal["clean", "findings", "tool_failed", "incomplete"]
+"""`incomplete`: the tool worked and found nothing, but the code under it did not get to its end."""
+UNFINISHED: Final = frozenset({"tool_failed", "incomplete"})
+"""Neither is a clean result."""
 
 SEVERITY: Final = (
     "deadlock",
@@ -37,36 +40,17 @@ SEVERITY: Final = (
     "race",
     "uninitialized_",
     "leak",
+    "unused_memory",
 )
 """Prefixes of finding kinds, most severe first: what stops a run, then what corrupts, then what depends on luck."""
 
-REMEDY: Final = {
-    "deadlock": "let every thread of the block reach the barrier",
-    "endless_loop": "check the loop's exit condition",
-    "invalid_warp_mask": "name in the mask exactly the lanes that take part (take the mask with __ballot_sync before the branch)",
-    "invalid_launch": "change the launch, and check cudaGetLastError after it",
-    "invalid_copy": "check pointers, bytes and direction of the copy",
-    "invalid_free": "free each pointer once, with the function that fits its allocation",
-    "use_after_free": "free the memory after its last use, and synchronise before freeing it",
-    "double_free": "free each pointer once",
-    "api_error": "check what every CUDA call returns",
-    "host_access": "copy the data to the host first",
-    "assertion_failed": "look at why the condition does not hold there",
-    "missing_async_wait": "wait for the copies (cp.async.wait_group, pipeline.consumer_wait), then synchronise the block",
-    "invalid_": "guard the index against the size",
-    "misaligned_": "align the address to the access's width",
-    "shared_race": "put __syncthreads() between the two accesses (within one warp, __syncwarp())",
-    "global_race": "order the accesses with an atomic or a separate launch",
-    "uninitialized_": "write the value before it is read",
-    "barrier_": "move the barrier out of the divergent branch",
-    "divergent_": "move the barrier out of the divergent branch",
-}
 _MET_BY_EVERY_CHECK: Final = frozenset({"deadlock", "endless_loop", "missing_async_wait"})
+_STOPS: Final = frozenset({"assertion_failed", "device_fault"})
 MAX_RECORDS: Final = 10_000
 
 
 class CheckReport(Frozen):
-    """One check's verdict; a tool that failed is not a clean result."""
+    """One check's verdict; a tool that failed is not a clean result, and neither is a run that was cut short."""
 
     check: Check
     verdict: Verdict
@@ -74,6 +58,9 @@ class CheckReport(Frozen):
     """Which spaces and hazards this check can see."""
     reason: str | None = None
     duration_s: float | None = None
+    """Wall time of the check's runs, its tool included; checks may run side by side."""
+    note: str | None = None
+    """What to know when reading the findings, such as that not all were kept."""
 
 
 @dataclass(frozen=True)
@@ -94,15 +81,22 @@ def skipped(check: Check, reason: str) -> Outcome:
 
 def report_of(check: Check, runs: Sequence[Sanitization]) -> Outcome:
     """One check's verdict over its runs: findings stand whatever else failed."""
-    findings = merge([finding for run in runs for finding in (*run.findings, *_from_records(check, run.execution))])
-    failure = next((reason for run in runs if (reason := failure_of(run, found=bool(findings)))), None)
+    findings = merge([finding for run in runs for finding in (*run.findings, *_from_records(run))])
+    failure = next((reason for run in runs if (reason := failure_of(run))), None)
     verdict: Verdict = "findings" if findings else "tool_failed" if failure else "clean"
+    if failure is None and not findings:  # a defect that was found explains whatever end the process came to
+        failure = next((reason for run in runs if (reason := cut_short(run))), None)
+        verdict = "incomplete" if failure else "clean"
+        if failure is None and (said := next((run.failed for run in runs if run.failed), None)):
+            verdict, failure = "tool_failed", one_line(said, 600)
+    seconds = [run.execution.duration_s if run.wall_s is None else run.wall_s for run in runs]
     report = CheckReport(
         check=check,
         verdict=verdict,
         coverage=runs[0].coverage,
         reason=failure,
-        duration_s=round(sum(run.execution.duration_s for run in runs), 6),
+        duration_s=round(sum(seconds), 6),
+        note=next((one_line(run.note) for run in runs if run.note), None),
     )
     hung = any(run.execution.how == "timed_out" for run in runs) and not findings
     return Outcome(report=report, findings=findings, sandbox=runs[0].execution.sandbox, hung_on_host=hung)
@@ -113,21 +107,27 @@ def hangs(execution: Execution) -> bool:
     return execution.how == "timed_out" or any(record.get("type") == "watchdog" for record in execution.report)
 
 
-def failure_of(run: Sanitization, *, found: bool) -> str | None:
-    """Why a run says nothing about the candidate, or not all; None where it does."""
+def failure_of(run: Sanitization) -> str | None:
+    """Why the tool did not do its work, or not all of it; None where it did."""
     execution = run.execution
+    if run.broken is not None:
+        return one_line(run.broken, 600)
     if execution.how == "unavailable":
         return one_line(execution.reason or "this check cannot run here; run `cudanalyst doctor`", 600)
     unsupported = next((record for record in execution.report if record.get("type") == "unsupported"), None)
     if unsupported is not None:
         return unsupported_text(unsupported)
-    if found:
-        return None  # A defect that was found explains whatever end the process came to.
+    return None
+
+
+def cut_short(run: Sanitization) -> str | None:
+    """Why the code under the check did not get to its end; None where it did."""
+    execution = run.execution
     fault = next((record for record in execution.report if record.get("type") == "error"), None)
     if fault is not None:
         place = at(text_or_none(fault.get("file")), int_or_none(fault.get("line")))
         name = one_line(str(fault.get("name") or "device fault"))
-        return f"the kernel was stopped by {name}{place}, so the rest was not checked; see memcheck and run"
+        return f"the kernel was stopped by {name}{place}, so the rest was not checked; see memcheck"
     tail = one_line(execution.stderr[-400:])
     said = f" (stderr: {tail})" if tail else ""
     if execution.how == "signalled":
@@ -141,8 +141,23 @@ def failure_of(run: Sanitization, *, found: bool) -> str | None:
     refused = next((r for r in execution.report if r.get("type") == "call" and r.get("status") != "ok"), None)
     if refused is not None:
         why = one_line(str(refused.get("message") or refused.get("cuda_error_name") or "it returned an error"))
-        return f"`solve` failed, so not all of it was checked: {why}; see run"
-    return one_line(run.failed, 600) if run.failed else None
+        return f"`solve` failed, so not all of it was checked: {why}"
+    return None if run.stopped is None else one_line(run.stopped, 600)
+
+
+def told_stopped(outcomes: Sequence[Outcome]) -> tuple[Outcome, ...]:
+    """The same, but nothing is clean that ran a kernel which memcheck saw stopped: a program may go on without a word of it."""
+    stops = [one for outcome in outcomes for one in outcome.findings if one.kind in _STOPS]
+    if not stops:
+        return tuple(outcomes)
+    first = stops[0]
+    reason = f"a kernel was stopped by {first.kind}{at(first.file, first.line)}, so the rest was not checked; see {first.check}"
+    return tuple(
+        replace(outcome, report=outcome.report.model_copy(update={"verdict": "incomplete", "reason": reason}))
+        if outcome.report.verdict == "clean"
+        else outcome
+        for outcome in outcomes
+    )
 
 
 def unsupported_text(record: Mapping[str, Any]) -> str:
@@ -178,47 +193,16 @@ def merge(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(sorted(merged.values(), key=lambda finding: (_rank(finding.kind), -finding.count)))
 
 
-def overall(reports: Sequence[CheckReport], findings: Sequence[Finding]) -> Verdict:
-    """Findings stand; without any, one failed check forbids calling the source clean."""
-    if findings:
-        return "findings"
-    return "tool_failed" if any(report.verdict == "tool_failed" for report in reports) else "clean"
-
-
-def summarise(status: Verdict, reports: Sequence[CheckReport], findings: Sequence[Finding]) -> str:
-    """One to three sentences, the most severe finding first."""
-    reasons: dict[str, list[str]] = {}
-    for report in reports:
-        if report.verdict == "tool_failed":
-            reasons.setdefault(report.reason or "", []).append(report.check)
-    failed = [f"{', '.join(checks)}: {reason}" for reason, checks in reasons.items()]
-    if status == "clean":
-        names = ", ".join(report.check for report in reports)
-        return f"Clean: {names} found nothing within their coverage."
-    if status == "tool_failed":
-        return f"No verdict: {one_line('; '.join(failed), 500)}. That is not a clean result."
-    worst = findings[0]
-    place = at(worst.file, worst.line)
-    times = f", {worst.count} times" if worst.count > 1 else ""
-    parts = [f"{count_of(len(findings), 'finding')}; first {worst.kind}{place}{times}: {one_line(worst.message)}"]
-    remedy = next((text for prefix, text in REMEDY.items() if worst.kind.startswith(prefix)), None)
-    if remedy:
-        parts.append(f"Next: {remedy}")
-    if failed:
-        parts.append(f"Not all was checked: {one_line('; '.join(failed), 300)}")
-    return ". ".join(part.rstrip(".") for part in parts) + "."
-
-
 def _rank(kind: str) -> int:
     return next((rank for rank, prefix in enumerate(SEVERITY) if kind.startswith(prefix)), len(SEVERITY))
 
 
-def _from_records(check: Check, execution: Execution) -> list[Finding]:
+def _from_records(run: Sanitization) -> list[Finding]:
     """Hangs, from the watchdog's records; and for memcheck a fault that no finding of its own explains."""
-    records = execution.report[:MAX_RECORDS]
-    hung = [hang_finding(check, record) for record in records if record.get("type") == "watchdog"]
-    explained = hung or any(record.get("type") == "finding" for record in records)
-    if check != "memcheck" or explained:
+    records = run.execution.report[:MAX_RECORDS]
+    hung = [hang_finding(run.check, record) for record in records if record.get("type") == "watchdog"]
+    explained = hung or run.findings or any(record.get("type") == "finding" for record in records)
+    if run.check != "memcheck" or explained:
         return hung
     return [fault_finding(record) for record in records if record.get("type") == "error"][:1]
 

@@ -97,7 +97,7 @@ async def compile_source(source: Source, problem: Problem | None, toolchain: "To
         duration_s=watch.elapsed_s,
         reason=build.reason,
         candidate=source.id,
-        arch=source.options.arch,
+        arch=build.measured_on.versions.get("arch", source.options.arch),
         diagnostics=shown,
         kernels=build.kernels[:MAX_KERNELS],
         truncated=Truncation(shown=len(shown), total=total) if total > len(shown) else None,

@@ -105,7 +105,8 @@ def _refused(record: Mapping[str, Any], error: str | None, where: str) -> Verdic
     if status == "solve_error":
         if record.get("value") == 0:
             return Verdict("crashed", text or "`solve` failed", error)
-        return Verdict("crashed", f"`solve` returned {one_line(str(record.get('value')))}, not 0", error)
+        function = "init" if text.startswith("init ") else "solve"
+        return Verdict("crashed", f"`{function}` returned {one_line(str(record.get('value')))}, not 0", error)
     return Verdict("contract_violation", "the report holds a record that the runner does not write")
 
 

@@ -1,11 +1,15 @@
 """One evaluation of a candidate that compiled: verified on every size, and modelled where it passed."""
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
-from cudanalyst.kernels.problem import SizeGroup, SizeSet
-from cudanalyst.tools.cases import plan_verification
+from cudanalyst.kernels.extent import is_large
+from cudanalyst.kernels.problem import Problem, SizeGroup, SizeSet
 from cudanalyst.tools.judge import Judgement, judge, not_run
+from cudanalyst.tools.large import LargeVerifier
+from cudanalyst.tools.preparing import Preparation
 from cudanalyst.tools.result import Sandbox
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.speedup import (
@@ -17,8 +21,11 @@ from cudanalyst.tools.speedup import (
     feasible_sizes,
     model_size,
 )
-from cudanalyst.tools.toolchain.protocol import Build
-from cudanalyst.tools.verdicts import CaseResult, Trust
+from cudanalyst.tools.spending import spending
+from cudanalyst.tools.timed import Timed, Timer, fault_judgement
+from cudanalyst.tools.timing.models import TimingMode
+from cudanalyst.tools.toolchain.protocol import Build, Execution
+from cudanalyst.tools.verdicts import CaseResult, Difference, Trust
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,8 @@ class Plan:
     seeds: int
     repeat: int
     model: bool
+    timing: tuple[TimingMode, ...] = ()
+    """How to time what passed against the baseline; empty: not at all."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +50,11 @@ class Evaluated:
     modelled: tuple[ModelledSize, ...]
     speedup: Speedup
     device: str
+    timed: Timed = field(default_factory=Timed)
+    left_out: int = 0
+    """Large sizes (kernels/extent.py) that were asked for where only small ones can be run."""
+    native_because: str | None = None
+    """What kept host code from being recorded, where the trust is `native`."""
 
     @property
     def cases(self) -> tuple[CaseResult, ...]:
@@ -63,41 +77,52 @@ class Evaluated:
         seen = [judgement.deterministic for judgement in self.judgements if judgement.deterministic is not None]
         return all(seen) if seen else None
 
+    @property
+    def difference(self) -> Difference | None:
+        """Two values of one output that equal inputs gave, where that was seen on a size that is shown."""
+        return next((judgement.difference for judgement in self.judgements if judgement.difference), None)
+
+
+def small_sizes(problem: Problem, groups: Sequence[SizeGroup]) -> list[tuple[SizeGroup, SizeSet]]:
+    """The sizes that are verified with inputs and references of this process, in their order."""
+    return [(group, sizes) for group, sizes in _sizes(problem, groups) if not is_large(problem, sizes)]
+
+
+def prepare(source: Source, bench: Bench, plan: Plan) -> Preparation:
+    """Makes inputs and references for `evaluate`."""
+    return Preparation(
+        bench.problem,
+        small_sizes(bench.problem, plan.groups),
+        bench.expected,
+        labels=(source.id, str(plan.repeat)),
+        seeds=plan.seeds,
+        secret=bench.secret,
+        limits=bench.limits,
+    )
+
 
 async def evaluate(
-    source: Source, build: Build, bench: Bench, plan: Plan, *, versions: str, baselines: Baselines
+    source: Source,
+    build: Build,
+    bench: Bench,
+    plan: Plan,
+    *,
+    versions: str,
+    baselines: Baselines,
+    folder: Path | None = None,
+    preparation: Preparation | None = None,
 ) -> Evaluated:
     """Verifies size by size; a crash, a hang or a violation ends it, a wrong answer does not.
 
     A wrong answer at one size says little of the next, while a crash or a hang would only cost its time again.
     """
-    judgements: list[Judgement] = []
-    sandbox: Sandbox | None = None
-    trust: Trust = "native"
-    stopped = False
-    for group in dict.fromkeys(plan.groups):
-        for sizes in bench.problem.sizes.get(group, ()):
-            if stopped:
-                judgements.append(not_run(group, sizes, plan.seeds))
-                continue
-            planned = await asyncio.to_thread(
-                plan_verification,
-                bench.problem,
-                group,
-                sizes,
-                labels=(source.id, str(plan.repeat)),
-                seeds=plan.seeds,
-                secret=bench.secret,
-                limits=bench.limits,
-            )
-            execution = await bench.toolchain.execute(build, planned.request)
-            sandbox = execution.sandbox
-            trust = "replayed" if execution.extra.get("trust") == "replayed" else "native"
-            judgement = await asyncio.to_thread(judge, planned, execution, bench.expected)
-            judgements.append(judgement)
-            stopped = bool(judgement.unavailable) or any(
-                case.status not in {"passed", "wrong"} for case in judgement.cases
-            )
+    preparation = preparation or prepare(source, bench, plan)
+    try:
+        verified = await _Verification(source, build, bench, plan, preparation).all()
+    finally:
+        await preparation.close()
+    judgements, ran = verified.judgements, verified.ran
+    sandbox = ran[-1].sandbox if ran else None
     modelled: tuple[ModelledSize, ...] = ()
     speedup = Speedup(None, None, None)
     if plan.model and judgements and all(_passed(judgement) for judgement in judgements):
@@ -105,7 +130,119 @@ async def evaluate(
         judgements += [size.judgement for size in modelled if not _already_judged(plan, size)]
         if all(_passed(size.judgement) for size in modelled):
             speedup = await compare_to_baseline(bench, source, modelled, versions, baselines)
-    return Evaluated(tuple(judgements), sandbox, trust, modelled, speedup, bench.device.name)
+    trust, native_because = _trust([*(execution.extra for execution in ran), *(size.extra for size in modelled)])
+    timed = Timed()
+    if plan.timing and judgements and all(_passed(judgement) for judgement in judgements):
+        timer = Timer(bench.toolchain, bench.problem, bench.expected, bench.secret, folder)
+        timed = await timer.time(source, build, trust, plan.timing, plan.repeat, native_because)
+        faulty = fault_judgement(timed)
+        judgements += [faulty] if faulty else []
+    return Evaluated(
+        tuple(judgements),
+        sandbox,
+        trust,
+        modelled,
+        speedup,
+        bench.device.name,
+        timed,
+        verified.left_out,
+        native_because,
+    )
+
+
+def _sizes(problem: Problem, groups: Sequence[SizeGroup]) -> list[tuple[SizeGroup, SizeSet]]:
+    return [(group, sizes) for group in dict.fromkeys(groups) for sizes in problem.sizes.get(group, ())]
+
+
+@dataclass
+class _Verification:
+    """All sizes, one after the other; one is judged while the next one runs."""
+
+    source: Source
+    build: Build
+    bench: Bench
+    plan: Plan
+    preparation: Preparation
+    judgements: list[Judgement] = field(default_factory=list)
+    ran: list[Execution] = field(default_factory=list)
+    left_out: int = 0
+    _stopped: bool = False
+    _judging: asyncio.Task[Judgement] | None = None
+
+    async def all(self) -> "_Verification":
+        """Fills in the judgements."""
+        bench, plan = self.bench, self.plan
+        number = 0
+        try:
+            for group, sizes in _sizes(bench.problem, plan.groups):
+                large = is_large(bench.problem, sizes)
+                if large and bench.large is None:
+                    self.left_out += 1
+                elif self._stopped:
+                    self.judgements.append(not_run(group, sizes, plan.seeds))
+                elif large and bench.large is not None:
+                    await self._large(bench.large, group, sizes)
+                else:
+                    await self._small(number, group, sizes)
+                number += not large
+            await self._judged()
+        finally:
+            if self._judging is not None:
+                self._judging.cancel()
+        return self
+
+    async def _large(self, verify: LargeVerifier, group: SizeGroup, sizes: SizeSet) -> None:
+        await self._judged()
+        if self._stopped:
+            self.judgements.append(not_run(group, sizes, self.plan.seeds))
+            return
+        labels = (self.source.id, str(self.plan.repeat))
+        with spending("large sizes"):
+            judgement = await verify(self.source, self.build, group, sizes, labels=labels, seeds=self.plan.seeds)
+        self._add(judgement)
+
+    async def _small(self, number: int, group: SizeGroup, sizes: SizeSet) -> None:
+        with spending("inputs and references"):
+            prepared = await self.preparation.of(number)
+        execution = await self.bench.toolchain.execute(self.build, prepared.planned.request)
+        await self._judged()
+        if self._stopped:  # the one before broke the contract, as its judge has found meanwhile
+            self.judgements.append(not_run(group, sizes, self.plan.seeds))
+            return
+        self.ran.append(execution)
+        self._judging = asyncio.create_task(asyncio.to_thread(judge, prepared.planned, execution, prepared.expected))
+        if not _in_order(execution):
+            await self._judged()
+
+    async def _judged(self) -> None:
+        """Waits for the judge."""
+        if self._judging is not None:
+            with spending("judging"):
+                judgement = await self._judging
+            self._judging = None
+            self._add(judgement)
+
+    def _add(self, judgement: Judgement) -> None:
+        self.judgements.append(judgement)
+        self._stopped = self._stopped or _ends(judgement)
+
+
+def _in_order(execution: Execution) -> bool:
+    """Whether an execution shows nothing by itself for which the next size would not be run."""
+    calls = [record for record in execution.report if record.get("type") == "call"]
+    return execution.how == "returned" and all(record.get("status") == "ok" for record in calls)
+
+
+def _trust(ran: Sequence[Mapping[str, str]]) -> tuple[Trust, str | None]:
+    """The least of all runs, and why it was not more: one native run could have shown anything. Large sizes are replayed or not run."""
+    native = [extra for extra in ran if extra.get("trust") != "replayed"]
+    if not native:
+        return "replayed", None
+    return "native", next((extra["native_because"] for extra in native if "native_because" in extra), None)
+
+
+def _ends(judgement: Judgement) -> bool:
+    return bool(judgement.unavailable) or any(case.status not in {"passed", "wrong"} for case in judgement.cases)
 
 
 async def _model(source: Source, build: Build, bench: Bench) -> tuple[ModelledSize, ...]:

@@ -6,15 +6,18 @@ never turns an output that differs from the reference into a right one, and one 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
+
+import numpy as np
 
 from cudanalyst.kernels.dtypes import NUMPY, Array
-from cudanalyst.kernels.problem import Parameter, SizeGroup, SizeSet
+from cudanalyst.kernels.inputs import POISON_BYTES, shape_of
+from cudanalyst.kernels.problem import Parameter, Problem, SizeGroup, SizeSet
 from cudanalyst.tools.cases import GUARD_BYTES, PlannedCall, PlannedProcess
 from cudanalyst.tools.ending import Verdict, answered_calls, ending, not_possible
-from cudanalyst.tools.oracle import Expected, examine
+from cudanalyst.tools.oracle import Expected, changed_input, difference, examine, guard_damage, wrong_text
 from cudanalyst.tools.toolchain.protocol import Execution
-from cudanalyst.tools.verdicts import CaseResult, CaseStatus, Mismatch
+from cudanalyst.tools.verdicts import CaseResult, CaseStatus, Difference
 
 SEVERITY: Final[tuple[CaseStatus, ...]] = ("contract_violation", "crashed", "timed_out", "wrong", "not_run", "passed")
 HIDDEN_MESSAGE: Final[dict[CaseStatus, str]] = {
@@ -28,6 +31,30 @@ HIDDEN_MESSAGE: Final[dict[CaseStatus, str]] = {
 """All that is told of a held-out case: index, offset, count, exit status and error ratio could each spell the size."""
 
 
+Raw = bytes | memoryview
+"""Contents of a buffer, guard zones included."""
+
+
+class Sized(Protocol):
+    """What a call was made for."""
+
+    @property
+    def problem(self) -> Problem:
+        """The problem."""
+
+    @property
+    def sizes(self) -> SizeSet:
+        """Its named sizes."""
+
+
+class Seeded(Protocol):
+    """A call that knows which inputs it got."""
+
+    @property
+    def seed_index(self) -> int:
+        """Number of its inputs."""
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What one process showed."""
@@ -35,6 +62,8 @@ class Judgement:
     cases: tuple[CaseResult, ...]
     cuda_error: str | None
     deterministic: bool | None
+    difference: Difference | None = None
+    """Two values of an output that equal inputs gave; None for a size that is not shown."""
     unavailable: str | None = None
     """Why nothing can be said: the toolchain, not the candidate, could not do it."""
 
@@ -59,10 +88,14 @@ def judge(planned: PlannedProcess, execution: Execution, reference: Expected) ->
             at_fault = min(answered, len(planned.calls) - 1)
             verdicts = [*verdicts[:at_fault], ended]
             verdicts += [Verdict("not_run", "an earlier call ended the process")] * (len(planned.calls) - at_fault - 1)
+    deterministic, differs = _deterministic(planned, execution) if ended is None else (None, None)
     return Judgement(
-        cases=tuple(_case(planned, index, verdicts) for index in planned.seed_indices),
+        cases=tuple(
+            case_of(planned.group, planned.sizes, index, own) for index, own in by_seed(planned.calls, verdicts)
+        ),
         cuda_error=next((verdict.cuda_error for verdict in verdicts if verdict.cuda_error), None),
-        deterministic=_deterministic(planned, execution) if ended is None else None,
+        deterministic=deterministic,
+        difference=None if planned.group == "held_out" else differs,
     )
 
 
@@ -88,17 +121,18 @@ def not_run(group: SizeGroup, sizes: SizeSet, seeds: int) -> Judgement:
 
 
 def judge_call(
-    planned: PlannedProcess, call: PlannedCall, download: Mapping[str, bytes], expected: Mapping[str, Array]
+    planned: Sized, call: PlannedCall, download: Mapping[str, Raw], expected: Mapping[str, Array]
 ) -> Verdict:
     """Guards, then inputs, then outputs."""
     for parameter in planned.problem.parameters:
         if parameter.role == "scalar":
             continue
-        message = _guard_damage(parameter.name, download[parameter.name], call.guard)
+        data = download[parameter.name]
+        message = guard_damage(parameter.name, bytes(data[:GUARD_BYTES]), bytes(data[-GUARD_BYTES:]), call.guard)
         if message:
             return Verdict("contract_violation", message)
-        if parameter.role == "in" and _body(download[parameter.name]) != call.uploads[parameter.name]:
-            return Verdict("contract_violation", f"input `{parameter.name}` was changed; inputs are read-only")
+        if parameter.role == "in" and not _equal(_body(data), call.uploads[parameter.name]):
+            return Verdict("contract_violation", changed_input(parameter.name))
     largest: float | None = None
     for parameter in planned.problem.parameters:
         if parameter.role not in {"out", "inout"}:
@@ -106,21 +140,28 @@ def judge_call(
         data = _body(download[parameter.name])
         found = examine(parameter, planned.problem, planned.sizes, data, expected[parameter.name])
         if found.mismatch is not None:
-            text = _wrong_text(found.mismatch, never_written=_holds_poison(parameter, call, data, found.first))
+            text = wrong_text(found.mismatch, never_written=_holds_poison(parameter, call, data, found.first))
             return Verdict("wrong", text, mismatch=found.mismatch, error_ratio=found.error_ratio)
         largest = max(largest or 0.0, found.error_ratio or 0.0)
     return Verdict("passed", error_ratio=largest)
 
 
-def _case(planned: PlannedProcess, index: int, verdicts: Sequence[Verdict]) -> CaseResult:
-    own = [verdict for verdict, call in zip(verdicts, planned.calls, strict=True) if call.seed_index == index]
+def by_seed(calls: Sequence[Seeded], verdicts: Sequence[Verdict]) -> list[tuple[int, list[Verdict]]]:
+    """The verdicts of each seed, seeds in order."""
+    indices = sorted({call.seed_index for call in calls})
+    pairs = list(zip(calls, verdicts, strict=True))
+    return [(index, [verdict for call, verdict in pairs if call.seed_index == index]) for index in indices]
+
+
+def case_of(group: SizeGroup, sizes: SizeSet, index: int, own: Sequence[Verdict]) -> CaseResult:
+    """One case from the verdicts of its calls: the worst; of a held-out size only the verdict."""
     status = worst([verdict.status for verdict in own])
     verdict = next(verdict for verdict in own if verdict.status == status)
-    hidden = planned.group == "held_out"
+    hidden = group == "held_out"
     ratios = [one.error_ratio for one in own if one.error_ratio is not None]
     return CaseResult(
-        group=planned.group,
-        sizes=None if hidden else planned.sizes,
+        group=group,
+        sizes=None if hidden else sizes,
         seed_index=index,
         status=status,
         message=HIDDEN_MESSAGE.get(status) if hidden else verdict.message,
@@ -129,46 +170,49 @@ def _case(planned: PlannedProcess, index: int, verdicts: Sequence[Verdict]) -> C
     )
 
 
-def _guard_damage(name: str, data: bytes, guard: bytes) -> str | None:
-    before, after = data[:GUARD_BYTES], data[-GUARD_BYTES:]
-    if after != guard:
-        offset = next(i for i, (got, put) in enumerate(zip(after, guard, strict=True)) if got != put)
-        return f"wrote beyond the end of buffer `{name}`; first changed byte is {offset} bytes after it"
-    if before != guard:
-        offset = next(i for i, (got, put) in enumerate(zip(before[::-1], guard[::-1], strict=True)) if got != put)
-        return f"wrote beyond the start of buffer `{name}`; last changed byte is {offset + 1} bytes before it"
-    return None
-
-
-def _holds_poison(parameter: Parameter, call: PlannedCall, data: bytes, first: int) -> bool:
+def _holds_poison(parameter: Parameter, call: PlannedCall, data: Raw, first: int) -> bool:
     width = NUMPY[parameter.dtype].itemsize
-    element = slice(first * width, (first + 1) * width)
-    return parameter.role == "out" and data[element] == call.uploads[parameter.name][element]
+    left = bytes([POISON_BYTES[call.poison]]) * width
+    return parameter.role == "out" and bytes(data[first * width : (first + 1) * width]) == left
 
 
-def _wrong_text(mismatch: Mismatch, *, never_written: bool) -> str:
-    place = f"{mismatch.output}[{','.join(map(str, mismatch.index))}]"
-    got = "was never written" if never_written else f"is {mismatch.got_text}"
-    return (
-        f"{place} {got}, should be {mismatch.expected:.6g}; "
-        f"{mismatch.wrong_elements} of {mismatch.total_elements} elements differ"
-    )
-
-
-def _body(data: bytes) -> bytes:
+def _body(data: Raw) -> Raw:
     return data[GUARD_BYTES : len(data) - GUARD_BYTES]
 
 
-def _deterministic(planned: PlannedProcess, execution: Execution) -> bool | None:
-    """Whether the same input gave the same bytes in every call with it; None where no input came twice."""
-    outputs = [parameter.name for parameter in planned.problem.parameters if parameter.role in {"out", "inout"}]
-    first: dict[int, tuple[bytes, ...]] = {}
+def _equal(one: Raw, other: Raw) -> bool:
+    # NumPy compares without holding up the other threads.
+    return np.array_equal(np.frombuffer(one, np.uint8), np.frombuffer(other, np.uint8))
+
+
+def _deterministic(planned: PlannedProcess, execution: Execution) -> tuple[bool | None, Difference | None]:
+    """Whether the same input gave the same bytes in every call with it (None: no input came twice), and where not."""
+    outputs = [parameter for parameter in planned.problem.parameters if parameter.role in {"out", "inout"}]
+    first: dict[int, tuple[PlannedCall, Mapping[str, bytes]]] = {}
     repeated = False
     for call, download in zip(planned.calls, execution.downloads, strict=True):
-        bodies = tuple(_body(download[name]) for name in outputs)
-        if call.seed_index in first:
-            repeated = True
-            if first[call.seed_index] != bodies:
-                return False
-        first[call.seed_index] = bodies
-    return True if repeated else None
+        if call.seed_index not in first:
+            first[call.seed_index] = call, download
+            continue
+        repeated = True
+        before, earlier = first[call.seed_index]
+        differing = [item for item in outputs if _body(earlier[item.name]) != _body(download[item.name])]
+        if differing:
+            found = (_difference(item, planned, (before, call), (earlier, download)) for item in differing)
+            return False, next((one for one in found if one is not None), None)
+    return (True if repeated else None), None
+
+
+def _difference(
+    parameter: Parameter,
+    planned: PlannedProcess,
+    calls: tuple[PlannedCall, PlannedCall],
+    downloads: tuple[Mapping[str, bytes], Mapping[str, bytes]],
+) -> Difference | None:
+    shape = shape_of(parameter, planned.sizes)
+    first, second = (
+        np.frombuffer(_body(download[parameter.name]), dtype=NUMPY[parameter.dtype]).reshape(shape)
+        for download in downloads
+    )
+    found = difference(parameter, first, second, (calls[0].poison, calls[1].poison))
+    return found and found.model_copy(update={"sizes": planned.sizes, "seed_index": calls[0].seed_index})

@@ -16,14 +16,16 @@ import subprocess  # noqa: TID251 - the one place
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from cudanalyst.errors import BadRequest, Unavailable
 from cudanalyst.tools import guardian
-from cudanalyst.tools.capture import Capture, Captured
+from cudanalyst.tools.capture import Capture
+from cudanalyst.tools.process_result import ProcessResult, signal_name
 from cudanalyst.tools.process_tree import ProcessTree
+
+__all__ = ["COOKIE", "DEFAULT_CAPTURE_BYTES", "DEFAULT_OUTPUT_LIMIT", "ProcessResult", "run_process", "scrubbed_environment"]  # fmt: skip
 
 DEFAULT_OUTPUT_LIMIT: Final = 256 << 20
 """Bytes on both streams together after which a process is killed."""
@@ -34,22 +36,6 @@ _PASSED_ON: Final = ("PATH", "LANG", "LC_ALL", "TMPDIR")
 _READ_BYTES: Final = 256 << 10
 _GRACE_S: Final = 1.0
 _DRAIN_S: Final = 2.0
-
-
-@dataclass(frozen=True)
-class ProcessResult:
-    """How a process ended and what it wrote."""
-
-    exit_status: int | None
-    """None when a signal ended it."""
-    signal: str | None
-    """Name of the signal that ended it, e.g. `SIGSEGV`."""
-    timed_out: bool
-    output_limited: bool
-    """Killed for writing more than `output_limit` bytes."""
-    stdout: Captured
-    stderr: Captured
-    duration_s: float
 
 
 def scrubbed_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -71,8 +57,11 @@ async def run_process(
     memory_bytes: int | None = None,
     pass_fds: Sequence[int] = (),
     grace_s: float = _GRACE_S,
+    stop: asyncio.Event | None = None,
 ) -> ProcessResult:
     """Runs a process to its end, or to a limit; nothing that it started outlives the call.
+
+    Whoever talks to the process meanwhile runs this as a task, and ends it by `stop` (then its output is known) or by cancelling.
 
     Args:
         argv: Program and arguments; a program without a slash is looked up on the PATH of `env`.
@@ -85,6 +74,7 @@ async def run_process(
         memory_bytes: Limit on the address space of each process (RLIMIT_AS), set as soon as it has started.
         pass_fds: File descriptors that it inherits.
         grace_s: Seconds between TERM and KILL.
+        stop: Ends the process, as time that is up does, once it is set.
 
     Raises:
         Unavailable: The program or the working directory is missing, or the system refuses to start it.
@@ -97,9 +87,9 @@ async def run_process(
     try:
         child.limit_resources(memory_bytes)
         child.attach(stdin, output_limit, capture_bytes)
-        await child.wait(timeout_s)
+        await child.wait(timeout_s, stop)
         if not child.exited and not child.over_limit:
-            child.timed_out = True
+            child.timed_out = stop is None or not stop.is_set()
             child.signal_group(signal.SIGTERM)
             await child.wait(grace_s)
         child.kill()
@@ -109,12 +99,13 @@ async def run_process(
     status = child.popen.returncode
     return ProcessResult(
         exit_status=status if status >= 0 else None,
-        signal=_signal_name(-status) if status < 0 else None,
+        signal=signal_name(-status) if status < 0 else None,
         timed_out=child.timed_out,
         output_limited=child.over_limit,
         stdout=child.stdout.captured(),
         stderr=child.stderr.captured(),
         duration_s=time.monotonic() - started,
+        peak_bytes=child.peak_bytes,
     )
 
 
@@ -172,13 +163,6 @@ def _start(
         raise Unavailable(message) from error
 
 
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
 class _Child:
     """A started process, its streams, and the three things waited for: its end, the limits, and end of file."""
 
@@ -196,6 +180,7 @@ class _Child:
         self._unsent = memoryview(b"")
         self._pidfd = -1
         self._killed = False
+        self.peak_bytes: int | None = None
 
     def limit_resources(self, memory_bytes: int | None) -> None:
         with contextlib.suppress(OSError):  # gone already: nothing to limit
@@ -257,9 +242,16 @@ class _Child:
                     self._changed.clear()
                     await self._changed.wait()
 
-    async def wait(self, seconds: float) -> None:
-        """Until it ends, writes too much, or time is up."""
-        await self._until(lambda: self.exited or self.over_limit, seconds)
+    async def wait(self, seconds: float, stop: asyncio.Event | None = None) -> None:
+        """Until it ends, writes too much, is to stop, or time is up."""
+        if stop is None:
+            return await self._until(lambda: self.exited or self.over_limit, seconds)
+        stopping = asyncio.ensure_future(stop.wait())
+        stopping.add_done_callback(lambda _: self._changed.set())
+        try:
+            await self._until(lambda: self.exited or self.over_limit or stop.is_set(), seconds)
+        finally:
+            stopping.cancel()
 
     async def drained(self, seconds: float) -> None:
         """Until both streams are at their end; a stray that keeps one open has been killed before."""
@@ -290,4 +282,13 @@ class _Child:
         if self._pidfd >= 0:
             self._loop.remove_reader(self._pidfd)
             os.close(self._pidfd)
-        self.popen.wait()
+        self._reap()
+
+    def _reap(self) -> None:
+        try:
+            _, status, usage = os.wait4(self.popen.pid, 0)
+        except ChildProcessError:  # reaped already: somebody else waits for all children
+            self.popen.wait()
+            return
+        self.popen.returncode = os.waitstatus_to_exitcode(status)
+        self.peak_bytes = usage.ru_maxrss << 10

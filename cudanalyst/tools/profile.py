@@ -1,28 +1,36 @@
 """`profile`: where the work goes, per kernel and per source line, and what an expert would say first."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from cudanalyst.errors import BadRequest
-from cudanalyst.kernels.problem import Problem, SizeGroup, SizeSet
+from cudanalyst.errors import Unavailable
+from cudanalyst.kernels.problem import Problem, SizeSet
 from cudanalyst.tools.cases import Limits, plan_profile
 from cudanalyst.tools.compile import Diagnostic
 from cudanalyst.tools.devices import Device, load_device
 from cudanalyst.tools.ending import answered_calls, ending, not_possible
 from cudanalyst.tools.failures import build_failure, check_pair, unavailable
+from cudanalyst.tools.hardware import HardwareKernel, from_records
+from cudanalyst.tools.insight_counters import MOST as MOST_MEASURED
+from cudanalyst.tools.insight_counters import counter_insights
 from cudanalyst.tools.insights import MOST, insights_of
 from cudanalyst.tools.modelled import ModelledKernel, model_report, total_us
+from cudanalyst.tools.profile_measured import measured_profiles, summarise_measured
+from cudanalyst.tools.profile_size import profile_size, why_this_size
 from cudanalyst.tools.profile_view import kernel_profiles, summarise
 from cudanalyst.tools.profiles import Bound, Insight, KernelProfile, LineProfile
 from cudanalyst.tools.programs import describe
-from cudanalyst.tools.result import ToolResult, Truncation
+from cudanalyst.tools.result import MeasuredOn, ToolResult, Truncation
+from cudanalyst.tools.sass import SassKernel
+from cudanalyst.tools.selection import MetricSet, Selection, checked_kernel
 from cudanalyst.tools.source import Source
-from cudanalyst.tools.speedup import feasible_sizes
 from cudanalyst.tools.stopwatch import Stopwatch
-from cudanalyst.tools.toolchain.protocol import Execution, ProgramRequest, Toolchain
+from cudanalyst.tools.text import one_line
+from cudanalyst.tools.toolchain.protocol import Build, Disassembles, Execution, ProgramRequest, Toolchain
 from cudanalyst.values import Frozen
 
 __all__ = ["Bound", "Insight", "KernelProfile", "LineProfile", "ProfileRequest", "ProfileResult", "profile"]
@@ -32,16 +40,25 @@ class ProfileRequest(Frozen):
     """What to profile."""
 
     sizes: SizeSet | None = None
-    """Named sizes of a candidate's call; None: the largest eval size within the budget, else test size."""
+    """Named sizes of a candidate's call; None: the largest eval size that can be profiled soon (`profile_size`), else a test size."""
     device: str = "h200"
     """Device to model for."""
     budget_warp_instructions: float = Field(default=20e6, gt=0)
-    """Sizes estimated to need more warp instructions are not taken."""
+    """Sizes estimated to need more warp instructions are not taken, but on a GPU."""
     lines: int = Field(default=8, ge=0, le=1000)
     """Source lines shown per kernel, the busiest."""
     kernels: int = Field(default=5, ge=1, le=100)
     """Kernels shown, the longest."""
-    insights: int = Field(default=MOST, ge=0, le=10)
+    insights: int | None = Field(default=None, ge=0, le=10)
+    """At most so many; None: 3 modelled, 5 measured."""
+    metrics: MetricSet = "standard"
+    """On a GPU: `quick` says what bounds the time, `standard` why and where, `full` adds Nsight Compute's own rules."""
+    kernel: str | None = None
+    """Only kernels whose demangled name holds this text."""
+    launch: int | None = Field(default=None, ge=0, le=1_000_000)
+    """On a GPU: only the n-th launch of those kernels, from 0; None: the first 20."""
+    sass: bool = False
+    """Also count the machine code of each kernel."""
     arguments: tuple[str, ...] = ()
     """Arguments of a program."""
     stdin: str = ""
@@ -51,7 +68,7 @@ class ProfileRequest(Frozen):
 
 
 class ProfileResult(ToolResult):
-    """Counts, the bound that dominates, and at most three insights."""
+    """Counts, the bound that dominates, and what to change first: at most three modelled insights, or five measured ones."""
 
     status: Literal["profiled", "crashed", "timed_out", "compile_failed", "unavailable", "running"]
     candidate: str | None = None
@@ -64,6 +81,14 @@ class ProfileResult(ToolResult):
     truncated: Truncation | None = None
     sizes: SizeSet | None = None
     """The sizes that a candidate was profiled at."""
+    duration_us: float | None = None
+    """Measured time of all kernels under the profiler; no benchmark time."""
+    metrics: MetricSet | None = None
+    """The set of hardware counters; None where none were used."""
+    sass: tuple[SassKernel, ...] = ()
+    """The machine code of the kernels, where it was asked for."""
+    sass_reason: str | None = None
+    """Why there is no view of the machine code though it was asked for."""
 
     @model_validator(mode="after")
     def _agrees(self) -> Self:
@@ -106,6 +131,7 @@ async def profile(
     request = request or ProfileRequest()
     check_pair(source, problem)
     device = load_device(request.device)
+    selection = Selection(request.metrics, checked_kernel(request.kernel), request.launch)
     watch = Stopwatch()
     capabilities = await toolchain.capabilities()
     if not capabilities.profile:
@@ -117,40 +143,102 @@ async def profile(
     if problem is None:
         execution = await toolchain.profile(
             build,
-            ProgramRequest(request.arguments, request.stdin.encode(), request.timeout_s, request.max_warp_instructions),
+            ProgramRequest(
+                request.arguments, request.stdin.encode(), request.timeout_s, request.max_warp_instructions, selection
+            ),
         )
         sizes = None
         failure = _program_failure(execution)
     else:
-        group, sizes = _size(problem, request)
+        group, sizes = profile_size(
+            problem, request.sizes, request.budget_warp_instructions, on_gpu=toolchain.name == "gpu"
+        )
         limits = Limits(request.timeout_s, request.max_warp_instructions)
         planned = await asyncio.to_thread(plan_profile, problem, group, sizes, secret, limits)
-        execution = await toolchain.profile(build, planned.request)
+        execution = await toolchain.profile(build, replace(planned.request, selection=selection))
         ended = ending(planned, execution, answered_calls(planned, execution))
         failure = None if ended is None else (_status(ended.status), f"Not profiled: {ended.message}. Next: debug.")
     measured_on = capabilities.measured_on.model_copy(update={"sandbox": execution.sandbox})
     fields: dict[str, Any] = {"measured_on": measured_on, "candidate": source.id, "duration_s": watch.elapsed_s}
+    if request.sass:
+        fields |= await _machine_code(toolchain, build, request)
     missing = not_possible(execution)
     if missing:
         return ProfileResult(**{**fields, **unavailable(missing, measured_on)})
-    kernels = model_report(execution.report, build.kernels, source.options.arch, device)
     if failure:
         status, sentence = failure
         return ProfileResult(status=status, summary=sentence, sizes=sizes, **fields)
-    if not kernels:
-        reason = "no kernel was launched, so there is nothing to profile"
+    if measured := from_records(execution.report):
+        why = (
+            why_this_size(problem, sizes)
+            if problem is not None and sizes is not None and request.sizes is None
+            else None
+        )
+        return _measured(measured, request, sizes, why, fields)
+    kernels = model_report(execution.report, build.kernels, source.options.arch, device)
+    chosen = tuple(kernel for kernel in kernels if request.kernel is None or request.kernel in kernel.counts.kernel)
+    if not chosen:
+        reason = _nothing(request.kernel, [kernel.counts.kernel for kernel in kernels])
         return ProfileResult(**{**fields, **unavailable(reason, measured_on)}, sizes=sizes)
-    return _profiled(kernels, device, request, sizes, fields)
+    return _modelled(chosen, device, request, sizes, fields)
 
 
-def _profiled(
+async def _machine_code(toolchain: Toolchain, build: Build, request: ProfileRequest) -> dict[str, Any]:
+    if not isinstance(toolchain, Disassembles):
+        return {"sass_reason": f"the {toolchain.name} toolchain keeps no machine code"}
+    try:
+        kernels = await toolchain.machine_code(build)
+    except Unavailable as error:
+        return {"sass_reason": str(error)}
+    chosen = tuple(kernel for kernel in kernels if request.kernel is None or request.kernel in kernel.name)
+    return {
+        "sass": chosen[: request.kernels],
+        "sass_reason": None if chosen else _nothing(request.kernel, [kernel.name for kernel in kernels]),
+    }
+
+
+def _nothing(wanted: str | None, seen: Sequence[str]) -> str:
+    names = ", ".join(one_line(name, 120) for name in dict.fromkeys(seen))
+    return (
+        f"0 kernels matched `{wanted}`; these were launched: {names}"
+        if names
+        else "no kernel was launched, so there is nothing to profile"
+    )
+
+
+def _measured(
+    kernels: tuple[HardwareKernel, ...],
+    request: ProfileRequest,
+    sizes: SizeSet | None,
+    why: str | None,
+    fields: Mapping[str, Any],
+) -> ProfileResult:
+    insights = counter_insights(kernels, MOST_MEASURED if request.insights is None else request.insights)
+    total = sum(kernel.duration_us or 0.0 for kernel in kernels)
+    shown = measured_profiles(kernels[: request.kernels], total, request.lines)
+    on: MeasuredOn = fields["measured_on"]
+    return ProfileResult(
+        status="profiled",
+        summary=summarise_measured(kernels, insights, total, on.device, sizes, why),
+        level="sass",
+        kernels=shown,
+        insights=insights,
+        truncated=Truncation(shown=len(shown), total=len(kernels)) if len(shown) < len(kernels) else None,
+        sizes=sizes,
+        duration_us=float(f"{total:.4g}") if total else None,
+        metrics=request.metrics,
+        **fields,
+    )
+
+
+def _modelled(
     kernels: tuple[ModelledKernel, ...],
     device: Device,
     request: ProfileRequest,
     sizes: SizeSet | None,
     fields: Mapping[str, Any],
 ) -> ProfileResult:
-    insights = insights_of(kernels, device, request.insights)
+    insights = insights_of(kernels, device, MOST if request.insights is None else request.insights)
     shown = kernel_profiles(kernels[: request.kernels], sum(k.modelled.us for k in kernels), request.lines)
     return ProfileResult(
         status="profiled",
@@ -164,17 +252,6 @@ def _profiled(
         sizes=sizes,
         **fields,
     )
-
-
-def _size(problem: Problem, request: ProfileRequest) -> tuple[SizeGroup, SizeSet]:
-    if request.sizes is None:
-        feasible = feasible_sizes(problem, request.budget_warp_instructions)
-        return feasible[-1] if feasible else ("test", problem.sizes["test"][0])
-    for group in ("test", "eval"):
-        if request.sizes in problem.sizes.get(group, ()):
-            return group, request.sizes
-    known = "; ".join(str(sizes) for group in ("test", "eval") for sizes in problem.sizes.get(group, ()))
-    raise BadRequest(f"problem {problem.id} has no sizes {request.sizes}; use one of: {known}")
 
 
 def _status(status: str) -> Literal["crashed", "timed_out"]:

@@ -5,6 +5,7 @@ from typing import get_args
 
 from cudanalyst.kernels.problem import SizeSet
 from cudanalyst.tools.counts import LANES, SECTOR_BYTES, LineCounts
+from cudanalyst.tools.figures import ratio, rounded
 from cudanalyst.tools.modelled import ModelledKernel
 from cudanalyst.tools.profiles import Bound, Insight, KernelProfile, LineProfile
 from cudanalyst.tools.text import count_of, one_line
@@ -27,14 +28,14 @@ def _kernel(kernel: ModelledKernel, total_us: float, lines: int) -> KernelProfil
         block=counts.block,
         warp_instructions=counts.warp_instructions,
         instruction_mix={name: number for name, number in sorted(counts.mix.items()) if number},
-        lane_efficiency=_rounded(counts.lane_efficiency),
+        lane_efficiency=rounded(counts.lane_efficiency),
         global_bytes=counts.global_sectors * SECTOR_BYTES,
-        sectors_per_request=_ratio(counts.global_sectors, counts.global_requests),
-        shared_conflict_ratio=_ratio(counts.shared_wavefronts, counts.shared_wavefronts_ideal),
+        sectors_per_request=ratio(counts.global_sectors, counts.global_requests),
+        shared_conflict_ratio=ratio(counts.shared_wavefronts, counts.shared_wavefronts_ideal),
         occupancy=kernel.occupancy,
         bound=_BOUNDS[kernel.modelled.bound],
-        modelled_us=_rounded(kernel.modelled.us),
-        share=_ratio(kernel.modelled.us, total_us),
+        modelled_us=rounded(kernel.modelled.us),
+        share=ratio(kernel.modelled.us, total_us),
         lines=tuple(_line(line) for line in sorted(busiest, key=lambda line: (line.file or "", line.line or 0))),
     )
 
@@ -45,7 +46,7 @@ def _weight(line: LineCounts) -> tuple[float, int]:
 
 
 def _line(line: LineCounts) -> LineProfile:
-    lanes = _ratio(line.thread_instructions, line.warp_instructions)
+    lanes = ratio(line.thread_instructions, line.warp_instructions)
     return LineProfile(
         file=line.file,
         line=line.line,
@@ -82,11 +83,3 @@ def summarise(
     first = insights[0]
     gain = f" (modelled gain {first.estimated_gain:.2f}x)" if first.estimated_gain else ""
     return f"{text} First: {first.kind}, {first.message}{gain}. Next: {first.remedy}."
-
-
-def _ratio(part: float, whole: float) -> float | None:
-    return _rounded(part / whole) if whole else None
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.4g}")

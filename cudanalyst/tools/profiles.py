@@ -3,6 +3,7 @@
 from typing import Literal
 
 from cudanalyst.tools.compile import Occupancy
+from cudanalyst.tools.hardware import MeasuredOccupancy, MemoryRow, RooflinePoint, ToolRule
 from cudanalyst.values import Frozen
 
 Bound = Literal[
@@ -45,20 +46,27 @@ class LineProfile(Frozen):
     atomics: int = 0
     divergent_branches: int = 0
     barriers: int = 0
+    samples: int | None = None
+    """Warp samples taken at this line; hardware only, as all that follows."""
+    sample_share: float | None = None
+    """Of the kernel's samples."""
+    stalls: dict[str, float] = {}
+    """What warps at this line wait for, largest first, as shares of its samples."""
+    local_accesses: int | None = None
 
 
 class KernelProfile(Frozen):
-    """One kernel's totals; PTX-level counts on the CPU engine."""
+    """One kernel's totals: PTX-level counts on the CPU engine, counters of the machine code on a GPU."""
 
     name: str
     launches: int
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
-    warp_instructions: int
+    warp_instructions: int | None
     instruction_mix: dict[str, int]
     """Warp instructions by class: fp32, fp64, fp16, integer, special_function, load_global, ..."""
     lane_efficiency: float | None
-    global_bytes: int
+    global_bytes: int | None
     """Sectors times 32."""
     sectors_per_request: float | None
     shared_conflict_ratio: float | None
@@ -67,8 +75,24 @@ class KernelProfile(Frozen):
     bound: Bound | None = None
     modelled_us: float | None = None
     share: float | None = None
-    """Of the modelled time of all kernels."""
+    """Of the modelled (on a GPU: measured) time of all kernels."""
     lines: tuple[LineProfile, ...] = ()
+    duration_us: float | None = None
+    """Measured under the profiler, all launches together, caches flushed before each: no benchmark time. Hardware only, as all that follows."""
+    sol: dict[str, float] = {}
+    """Share of its peak that each unit reached: dram, l2, l1 or shared_memory, issue, fp32, tensor, ..."""
+    roofline: RooflinePoint | None = None
+    measured_occupancy: MeasuredOccupancy | None = None
+    stalls: dict[str, float] = {}
+    """What warps do or wait for, as shares of all samples."""
+    memory: tuple[MemoryRow, ...] = ()
+    """The memory table: requests, sectors and hit rates by path."""
+    tensor: dict[str, int] = {}
+    """Matrix instructions executed, by form."""
+    rules: tuple[ToolRule, ...] = ()
+    """What Nsight Compute's own rules say (metrics `full`)."""
+    passes: int | None = None
+    """Replays of a launch that the counters took."""
 
 
 class Insight(Frozen):

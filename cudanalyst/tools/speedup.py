@@ -2,15 +2,17 @@
 
 import asyncio
 import hashlib
-from collections.abc import MutableMapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from cudanalyst.kernels.expressions import evaluate
+from cudanalyst.kernels.extent import is_large
 from cudanalyst.kernels.problem import Problem, SizeGroup, SizeSet
 from cudanalyst.tools.cases import Limits, plan_profile
 from cudanalyst.tools.devices import Device
 from cudanalyst.tools.judge import Judgement, judge
+from cudanalyst.tools.large import LargeVerifier
 from cudanalyst.tools.modelled import geometric_mean, model_report, total_us
 from cudanalyst.tools.oracle import Expected, estimated_warp_instructions
 from cudanalyst.tools.source import Source
@@ -35,6 +37,8 @@ class Bench:
     limits: Limits
     budget_warp_instructions: float
     """Sizes estimated to need more are not profiled."""
+    large: LargeVerifier | None = None
+    """Verifies what only a GPU runs; None leaves it out, and the result says how much."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class ModelledSize:
     us: float | None
     note: str | None = None
     """Why there is no time though the outputs are right."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """What the execution says of itself, its trust among it."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +69,17 @@ class Speedup:
 
 
 def feasible_sizes(problem: Problem, budget_warp_instructions: float) -> tuple[tuple[SizeGroup, SizeSet], ...]:
-    """The eval sizes within the budget, smallest first; where there are none, the largest test size within it."""
+    """The eval sizes within the budget, smallest first; where there are none, the largest test size within it.
+
+    Sizes that only a GPU runs are never among them.
+    """
 
     def cost(sizes: SizeSet) -> float:
         return estimated_warp_instructions(problem, sizes)
 
     for group in ("eval", "test"):
-        within = [s for s in sorted(problem.sizes.get(group, ()), key=cost) if cost(s) <= budget_warp_instructions]
+        small = (sizes for sizes in problem.sizes.get(group, ()) if not is_large(problem, sizes))
+        within = [sizes for sizes in sorted(small, key=cost) if cost(sizes) <= budget_warp_instructions]
         if within:
             return tuple((group, sizes) for sizes in (within if group == "eval" else within[-1:]))
     return ()
@@ -81,17 +91,17 @@ async def model_size(bench: Bench, build: Build, arch: str, group: SizeGroup, si
     execution = await bench.toolchain.profile(build, planned.request)
     judgement = await asyncio.to_thread(judge, planned, execution, bench.expected)
     if any(case.status != "passed" for case in judgement.cases) or not judgement.cases:
-        return ModelledSize(group, sizes, judgement, None)
+        return ModelledSize(group, sizes, judgement, None, extra=execution.extra)
     kernels = model_report(execution.report, build.kernels, arch, bench.device)
     moved = sum(kernel.counts.unique_bytes for kernel in kernels)
     least = float(evaluate(bench.problem.work.bytes_moved, sizes))
     if moved < LEAST_SHARE * least:
         # Copies outside kernels, work on the host, or a forged profile: whatever it is, the counts are not of the work.
         note = f"the kernels moved {moved} bytes of at least {least:.0f}; what is done outside kernels is not modelled"
-        return ModelledSize(group, sizes, judgement, None, note)
+        return ModelledSize(group, sizes, judgement, None, note, execution.extra)
     us = total_us(kernels)
     cases = tuple(case.model_copy(update={"modelled_us": us}) for case in judgement.cases)
-    return ModelledSize(group, sizes, replace(judgement, cases=cases), us)
+    return ModelledSize(group, sizes, replace(judgement, cases=cases), us, extra=execution.extra)
 
 
 async def compare_to_baseline(

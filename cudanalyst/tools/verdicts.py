@@ -25,6 +25,23 @@ class Mismatch(Frozen):
     """Largest error in units of the tolerance."""
 
 
+class Difference(Frozen):
+    """Where two calls of `solve` on the same input gave different results: it is not deterministic."""
+
+    output: str
+    index: tuple[int, ...]
+    """First element that differs, in row-major order."""
+    first: float | None
+    """None for NaN or infinity, which JSON cannot carry; `first_text` says which."""
+    first_text: str
+    second: float | None
+    second_text: str
+    differing_elements: int
+    total_elements: int
+    sizes: SizeSet | None = None
+    seed_index: int | None = None
+
+
 class CaseResult(Frozen):
     """One call of `solve` on one size and input set."""
 

@@ -1,4 +1,6 @@
-// Raises a signal.
+// kind: host code: signals
+// tries: raises a signal
+// replayed: crashed | SIGABRT
 #include <cuda_runtime.h>
 #include <cstdlib>
 

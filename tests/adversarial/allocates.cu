@@ -1,4 +1,6 @@
-// Allocates inside solve.
+// kind: contract
+// tries: allocates inside solve
+// replayed: contract_violation | allocates
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Asks the engine for what only the runner may do.
+// kind: host code: memory of the recorder
+// tries: asks the engine for what only the runner may do
+// replayed: passed |
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {

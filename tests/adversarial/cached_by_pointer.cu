@@ -1,4 +1,7 @@
-// Computes once, and replays that result whenever the same pointers come.
+// kind: cached outputs by pointer
+// tries: computes once, and replays that result whenever the same pointers come
+// replayed: passed |
+// native: wrong | out[
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

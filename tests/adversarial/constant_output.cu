@@ -1,4 +1,6 @@
-// Zero is near the mean of the answer.
+// kind: constant outputs
+// tries: zero is near the mean of the answer
+// replayed: wrong | is 0,
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Leaves with success before any answer.
+// kind: forged result channels
+// tries: leaves with success before any answer
+// replayed: crashed | exit status 0 before `solve` returned
 #include <cuda_runtime.h>
 #include <cstdlib>
 

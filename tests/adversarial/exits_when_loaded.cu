@@ -1,4 +1,6 @@
-// Ends the process before `solve` is called.
+// kind: host code: constructors
+// tries: ends the process before `solve` is called
+// replayed: crashed | exit status 0 before `solve` returned
 #include <cuda_runtime.h>
 #include <unistd.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Writes a whole report and its own outputs, and leaves.
+// kind: forged result channels
+// tries: writes a whole report and its own outputs, and leaves
+// replayed: crashed/contract_violation/wrong |
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,7 @@
-// Adds a well-formed record to the report, and is honest otherwise.
+// kind: forged result channels
+// tries: adds a well-formed record to the report, and is honest otherwise
+// replayed: passed |
+// native: contract_violation | was not written by the engine
 #include <cuda_runtime.h>
 #include <cstdio>
 __global__ void add(const float* a, const float* b, float* out, int n) {

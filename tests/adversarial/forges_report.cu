@@ -1,4 +1,7 @@
-// Writes an answer to the report by itself.
+// kind: forged result channels
+// tries: writes an answer to the report by itself
+// replayed: passed |
+// native: contract_violation | was not written by the engine
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,6 @@
-// Leaves a process behind that goes on after the evaluation.
+// kind: host code: threads that outlive solve
+// tries: leaves a process behind that goes on after the evaluation
+// replayed: passed/crashed/timed_out/contract_violation |
 #include <cuda_runtime.h>
 #include <sys/prctl.h>
 #include <unistd.h>

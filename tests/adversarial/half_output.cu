@@ -1,4 +1,6 @@
-// Computes only the first half.
+// kind: answer left in the output buffer
+// tries: computes only the first half
+// replayed: wrong | out[
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

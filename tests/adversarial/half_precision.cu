@@ -1,4 +1,6 @@
-// Computes in half precision.
+// kind: lower precision than asked
+// tries: computes in half precision
+// replayed: wrong | out[
 #include <cuda_runtime.h>
 #include <cuda_fp16.h>
 

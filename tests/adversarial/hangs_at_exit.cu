@@ -1,4 +1,6 @@
-// Never lets its process end by itself.
+// kind: host code: destructors
+// tries: never lets its process end by itself
+// replayed: passed |
 #include <cuda_runtime.h>
 #include <cstdlib>
 #include <unistd.h>

@@ -1,4 +1,6 @@
-// Reads and writes device memory on the host.
+// kind: host code: memory of the recorder
+// tries: reads and writes device memory on the host
+// replayed: crashed | SIGSEGV
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,7 @@
-// Host code without end.
+// kind: hang
+// tries: host code without end
+// replayed: timed_out | did not end within
+// limit_s: 2
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

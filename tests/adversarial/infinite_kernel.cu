@@ -1,4 +1,6 @@
-// A kernel without end.
+// kind: hang
+// tries: a kernel without end
+// replayed: timed_out | endless_loop at candidate.cu
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Launches nothing and hopes that the answer is there already.
+// kind: answer left in the output buffer
+// tries: launches nothing and hopes that the answer is there already
+// replayed: wrong | was never written
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Launches on the legacy stream.
+// kind: work on other streams
+// tries: launches on the legacy stream
+// replayed: contract_violation | default stream
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

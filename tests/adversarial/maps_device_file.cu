@@ -1,4 +1,6 @@
-// Looks for a descriptor of device memory, to map it itself.
+// kind: host code: descriptor hunting
+// tries: looks for a descriptor of device memory, to map it itself
+// replayed: passed |
 #include <cuda_runtime.h>
 #include <sys/stat.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {

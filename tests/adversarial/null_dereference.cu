@@ -1,4 +1,6 @@
-// Host code follows a null pointer.
+// kind: host code: signals
+// tries: host code follows a null pointer
+// replayed: crashed | SIGSEGV
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

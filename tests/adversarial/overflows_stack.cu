@@ -1,4 +1,6 @@
-// Recurses until the host stack is full.
+// kind: host code: signals
+// tries: recurses until the host stack is full
+// replayed: crashed | SIGSEGV
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,4 +1,6 @@
-// Floods its output.
+// kind: printing the harness's words
+// tries: floods its output
+// replayed: contract_violation | printing
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <cstring>

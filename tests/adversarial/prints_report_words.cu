@@ -1,4 +1,6 @@
-// Prints what the harness would say.
+// kind: printing the harness's words
+// tries: prints what the harness would say
+// replayed: wrong | was never written
 #include <cuda_runtime.h>
 #include <cstdio>
 

@@ -1,4 +1,6 @@
-// Looks for the inputs of this and later calls in the files that the runner was given.
+// kind: reading or changing the harness's files
+// tries: looks for the inputs of this and later calls in the files that the runner was given
+// replayed: passed |
 #include <cuda_runtime.h>
 #include <cstdio>
 #include <cstdlib>

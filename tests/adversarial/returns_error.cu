@@ -1,4 +1,6 @@
-// Says itself that it failed.
+// kind: contract
+// tries: says itself that it failed
+// replayed: crashed | returned 1
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

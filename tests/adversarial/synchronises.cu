@@ -1,4 +1,6 @@
-// Waits on the host inside solve.
+// kind: contract
+// tries: waits on the host inside solve
+// replayed: contract_violation | waits on the host
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Leaves a thread behind.
+// kind: host code: threads that outlive solve
+// tries: leaves a thread behind
+// replayed: passed |
 #include <cuda_runtime.h>
 #include <chrono>
 #include <thread>

@@ -1,4 +1,6 @@
-// Throws through the runner.
+// kind: contract
+// tries: throws through the runner
+// replayed: crashed | threw an exception
 #include <cuda_runtime.h>
 #include <stdexcept>
 __global__ void add(const float* a, const float* b, float* out, int n) {

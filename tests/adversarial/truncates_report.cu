@@ -1,4 +1,7 @@
-// Empties the report.
+// kind: forged result channels
+// tries: empties the report
+// replayed: passed |
+// native: contract_violation | was not written by the engine
 #include <cuda_runtime.h>
 #include <unistd.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Leaves work on a stream of its own.
+// kind: work on other streams
+// tries: leaves work on a stream of its own
+// replayed: contract_violation | own stream
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Copies results from the host instead of computing them on the device.
+// kind: library instead of kernel
+// tries: copies results from the host instead of computing them on the device
+// replayed: contract_violation | more than 64 KB from the host
 #include <cuda_runtime.h>
 #include <vector>
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Lacks the bounds guard.
+// kind: out-of-range writes
+// tries: lacks the bounds guard
+// replayed: contract_violation | beyond the end of buffer `out`
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

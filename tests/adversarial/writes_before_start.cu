@@ -1,4 +1,6 @@
-// Clears one element before its output.
+// kind: out-of-range writes
+// tries: clears one element before its output
+// replayed: contract_violation | beyond the start of buffer `out`
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

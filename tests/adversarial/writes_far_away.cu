@@ -1,4 +1,6 @@
-// Writes where nothing is allocated.
+// kind: out-of-range writes
+// tries: writes where nothing is allocated
+// replayed: crashed | cudaErrorIllegalAddress
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

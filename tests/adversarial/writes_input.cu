@@ -1,4 +1,6 @@
-// Uses an input as scratch memory.
+// kind: inputs overwritten
+// tries: uses an input as scratch memory
+// replayed: contract_violation | input `a` was changed
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,4 +1,6 @@
-// Writes device memory where an engine with a fixed layout would map it a second time.
+// kind: host code: memory of the recorder
+// tries: writes device memory where an engine with a fixed layout would map it a second time
+// replayed: crashed | SIGSEGV
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -29,6 +29,7 @@ def test_the_built_in_problems_are_there():
         "transpose",
         "stencil2d",
         "histogram",
+        "byte_sums",
     }
 
     assert expected <= set(Catalogue().ids)
@@ -47,7 +48,7 @@ def test_a_folder_of_problems_and_a_single_problem_can_be_added(tmp_path):
 
 
 def test_an_unknown_problem_is_answered_with_what_there_is():
-    with pytest.raises(NotFound, match=r"no problem `matmull`; did you mean `matmul`\? known are: histogram, "):
+    with pytest.raises(NotFound, match=r"no problem `matmull`; did you mean `matmul`\? known are: byte_sums, "):
         Catalogue().problem("matmull")
 
 

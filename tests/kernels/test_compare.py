@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from cudanalyst.kernels.catalogue import Catalogue
 from cudanalyst.kernels.compare import compare
 from cudanalyst.kernels.dtypes import NUMPY, from_reference, is_float
+from cudanalyst.kernels.extent import is_large
 from cudanalyst.kernels.inputs import distribution_count, make_inputs
 from cudanalyst.kernels.problem import Tolerance
 
@@ -20,10 +21,14 @@ SMALL = [
     for problem_id in CATALOGUE.ids
     for group in ("test", "held_out")
     for sizes in CATALOGUE.problem(problem_id).sizes[group]
+    if not is_large(CATALOGUE.problem(problem_id), sizes)
     for index in range(distribution_count(CATALOGUE.problem(problem_id)))
 ]
 LARGE = [
-    (problem_id, sizes, 0) for problem_id in CATALOGUE.ids for sizes in CATALOGUE.problem(problem_id).sizes["eval"]
+    (problem_id, sizes, 0)
+    for problem_id in CATALOGUE.ids
+    for sizes in CATALOGUE.problem(problem_id).sizes["eval"]
+    if not is_large(CATALOGUE.problem(problem_id), sizes)
 ]
 
 

@@ -86,7 +86,7 @@ N = "[sizes]\ntest = [{ n = 1000 }, { n = 1 }, { n = 997 }]"
         (TOML, "{ n = 997 }", "{ n = 0 }", ["key `sizes.test.2`", "below 1"]),
         (TOML, "{ n = 997 }", '{ n = "many" }', ["key `sizes.test.2.n`"]),
         (TOML, "held_out = ", "hidden = ", ["key `sizes.hidden"]),
-        (TOML, "held_out = [{ n = 4099 }, { n = 33 }]", "", ["key `sizes.held_out` is missing"]),
+        (TOML, "held_out = [{ n = 4099 }, { n = 33 }, { n = 33554467 }]", "", ["key `sizes.held_out` is missing"]),
         (TOML, N, N + "\ntests = []", ["key `sizes.tests"]),
         (TOML, 'reduction = "1"', 'reduction = "k"', ["key `tolerance.reduction`", "unknown name `k`"]),
         (TOML, 'flops = "n"', 'flops = "0 - n"', ["key `work.flops` is negative"]),

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cudanalyst.errors import BadRequest, Unavailable
-from cudanalyst.resources.outcomes import FAST_THRESHOLD, base_status_of, no_op, outcome_of, standing, succeeded
+from cudanalyst.resources.outcomes import (
+    FAST_THRESHOLD,
+    base_status_of,
+    no_op,
+    outcome_of,
+    speedups_of,
+    standing,
+    succeeded,
+)
+from cudanalyst.resources.trials import Outcome
+from cudanalyst.tools.timing.models import SizeTiming, TimingMode, TimingVerdict
 
 RUNS = ("passed", "wrong", "crashed", "timed_out", "contract_violation", "compile_failed")
 STATUSES = ("compile_failed", "crashed", "wrong", "passed")
@@ -134,3 +144,43 @@ def test_measured_speed_is_never_made_up_from_modelled_speed(lab) -> None:
         no_op(lab.freeze(), "fast")
     with pytest.raises(BadRequest, match="measured"):
         succeeded(outcome_of("wrong", "compiled", "passed", 2.0), "fast")
+
+
+def test_measured_times_make_a_passing_candidate_fast_whatever_was_modelled() -> None:
+    outcome = outcome_of("passed", "compiled", "passed", 1.0, measured_fast=True, measured_speedup=1.3)
+    assert (outcome.fast, outcome.speedup, outcome.fast_modelled) == (True, 1.3, False)
+    assert succeeded(outcome, "fast")
+    slow = outcome_of("passed", "compiled", "passed", 2.0, measured_fast=False, measured_speedup=1.05)
+    assert not succeeded(slow, "fast")
+    assert succeeded(slow, "fast_modelled")
+
+
+def test_a_failure_is_never_fast() -> None:
+    outcome = outcome_of("passed", "compiled", "wrong", None, measured_fast=True, measured_speedup=9.0)
+    assert outcome.fast is False
+    assert outcome.speedup is None
+    assert not succeeded(outcome_of("passed", "failed", None, None), "fast")
+
+
+def _timed(n: int, verdict: TimingVerdict | None, speedup: float | None, mode: TimingMode = "warm") -> SizeTiming:
+    ends = {} if speedup is None else {"speedup_low": speedup * 0.99, "speedup_high": speedup * 1.01}
+    return SizeTiming(sizes={"n": n}, mode=mode, verdict=verdict, speedup=speedup, **ends)
+
+
+def test_an_outcome_holds_the_measured_speedup_of_each_size_that_was_compared() -> None:
+    timings = [
+        _timed(100, "faster", 1.3), _timed(200, "same", 1.001), _timed(300, None, None), _timed(100, "slower", 0.8, "cold"),
+    ]  # fmt: skip
+    found = speedups_of(timings)
+    assert [(one.sizes["n"], one.verdict, one.speedup) for one in found] == [(100, "faster", 1.3), (200, "same", 1.001)]
+    assert found[0].low < found[0].speedup < found[0].high
+    outcome = outcome_of("passed", "compiled", "passed", 1.0, measured_speedup=1.14, measured_by_size=found)
+    assert outcome.speedups == found
+    assert Outcome.model_validate_json(outcome.model_dump_json()) == outcome
+
+
+def test_a_failure_has_no_measured_speedups_and_neither_has_a_machine_without_a_gpu() -> None:
+    found = speedups_of([_timed(100, "faster", 1.3)])
+    assert outcome_of("passed", "compiled", "wrong", None, measured_by_size=found).speedups == ()
+    assert outcome_of("passed", "compiled", "passed", 1.0).speedups == ()
+    assert speedups_of([]) == ()

@@ -11,7 +11,8 @@ from cudanalyst.resources.render import placebo, render_analyzer, render_compile
 from cudanalyst.resources.render.text import MAX_TEXT, clean, shorten
 from cudanalyst.tools.analyze import AnalyzeResult, KernelFacts, Suspicion
 from cudanalyst.tools.compile import CompileResult, Diagnostic, KernelResources, Occupancy
-from cudanalyst.tools.debug import ALL_CHECKS, CheckReport, DebugResult, Finding, Side
+from cudanalyst.tools.cross_check import Disagreement
+from cudanalyst.tools.debug import ALL_CHECKS, CheckReport, DebugResult, EngineReport, Finding, Side
 from cudanalyst.tools.profile import Insight, KernelProfile, LineProfile, ProfileResult
 from cudanalyst.tools.result import MeasuredOn, Place, Truncation
 
@@ -371,6 +372,24 @@ def test_what_was_left_out_is_counted_also_what_the_tool_itself_left_out() -> No
     assert len(evidence.text) <= MAX_TEXT
     assert evidence.text.endswith(f"Shown: {len(evidence.items)} of 81 statements, the most important first.")
     assert "80 distinct findings" in evidence.text
+
+
+def test_what_only_the_engine_saw_beside_a_gpu_is_told_apart() -> None:
+    write = Finding(check="memcheck", kind="invalid_global_write", message="past the end", line=7, file="candidate.cu")
+    race = Finding(check="racecheck", kind="global_race_waw", message="two writes", line=9, file="candidate.cu")
+    why = "racecheck did not do its work there: a reason"
+    item = Disagreement(
+        seen_by="engine", check="racecheck", kind="global_race_waw", file="candidate.cu", line=9, why=why
+    )
+    engine = EngineReport(status="findings", findings=(write, race), disagreements=(item,))
+    checks = (CheckReport(check="memcheck", verdict="findings", coverage="global"),)
+    result = DebugResult(
+        status="findings", summary="s", measured_on=ON, findings=(write,), checks=checks, engine=engine
+    )
+    texts = [item.text for item in render_debugger("c", result).items]
+    assert [text for text in texts if text.startswith("on the CPU engine only: racecheck global_race_waw")]
+    assert sum("invalid_global_write" in text for text in texts) == 1
+    assert "a reason" not in " ".join(texts)
 
 
 def test_a_note_stays_with_its_error() -> None:

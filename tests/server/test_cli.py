@@ -183,7 +183,7 @@ async def test_the_doctor_tells_of_the_engine_that_it_built(tmp_path):
             return self.built
 
         async def prepare(self):
-            self.built = EngineInstallation(tmp_path, tmp_path, tmp_path / "runner", tmp_path / "sandbox", "f" * 32)
+            self.built = EngineInstallation(*[tmp_path] * 6, "f" * 32)
 
         async def capabilities(self):
             return Capabilities(build=True, execute=True, sanitize=(), profile=True, measured_on=ON)

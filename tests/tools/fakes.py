@@ -13,6 +13,7 @@ from cudanalyst.kernels.problem import Parameter, Problem, Tolerance, Work
 from cudanalyst.tools.compile import Diagnostic, KernelResources
 from cudanalyst.tools.findings import ALL_CHECKS, Check, Finding
 from cudanalyst.tools.result import MeasuredOn, Place
+from cudanalyst.tools.run import RunRequest, RunResult, run
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.toolchain.protocol import (
     Build,
@@ -248,3 +249,21 @@ class FakeToolchain:
         self.solve = solve
         records = self.baseline_profiles if baseline and self.baseline_profiles is not None else self.profiles
         return replace(execution, report=(*records, *execution.report))
+
+
+VERIFY = RunRequest(model=False)
+
+
+async def verdict(solve=doubled, request: RunRequest = VERIFY, **fields: Any) -> RunResult:
+    toolchain = FakeToolchain(solve=solve, **fields)
+    return await run(CANDIDATE, DOUBLE, toolchain, request, expected=double_expected, secret=SECRET)
+
+
+def rewrite(change) -> dict[str, Any]:
+    """A right candidate whose process leaves something else than the runner wrote."""
+
+    def script(request: ExecutionRequest) -> Execution:
+        assert isinstance(request, CandidateRequest)
+        return change(run_calls(doubled, request))
+
+    return {"script": script}

@@ -146,8 +146,30 @@ async def test_a_fault_that_stops_another_check_leaves_it_without_a_verdict() ->
     fault = {"type": "error", "name": "cudaErrorIllegalAddress", "file": "candidate.cu", "line": 7}
     result = await debugged(findings={"memcheck": (OUT_OF_RANGE,)}, script=lambda _: ended("returned", report=(fault,)))
     verdicts = {report.check: report.verdict for report in result.checks}
-    assert verdicts["memcheck"] == "findings"
-    assert verdicts["racecheck"] == "tool_failed"
+    assert verdicts == {**dict.fromkeys(ALL_CHECKS, "incomplete"), "memcheck": "findings"}
+    assert (
+        "Incomplete: racecheck, initcheck, synccheck: the kernel was stopped by cudaErrorIllegalAddress"
+        in result.summary
+    )
+    assert result.reason is None
+
+
+async def test_a_kernel_that_was_stopped_without_a_word_leaves_nothing_clean() -> None:
+    failed = OUT_OF_RANGE.model_copy(update={"kind": "assertion_failed"})
+    result = await debugged(findings={"memcheck": (failed,)})
+    verdicts = {report.check: report.verdict for report in result.checks}
+    assert verdicts == {**dict.fromkeys(ALL_CHECKS, "incomplete"), "memcheck": "findings"}
+    assert "stopped by assertion_failed at candidate.cu:7" in (result.checks[1].reason or "")
+    assert "tool_failed" not in result.summary
+
+
+async def test_a_check_on_its_own_that_was_cut_short_is_no_verdict() -> None:
+    fault = {"type": "error", "name": "cudaErrorIllegalAddress", "file": "candidate.cu", "line": 7}
+    result = await debugged(DebugRequest(checks=("racecheck",)), script=lambda _: ended("returned", report=(fault,)))
+    assert result.status == "tool_failed"
+    assert result.checks[0].verdict == "incomplete"
+    assert "stopped by cudaErrorIllegalAddress at candidate.cu:7" in (result.reason or "")
+    assert "not a clean result" in result.summary
 
 
 async def test_a_solve_that_refuses_to_work_was_not_checked() -> None:

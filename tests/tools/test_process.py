@@ -97,6 +97,24 @@ async def test_output_that_is_not_utf_8_is_replaced():
     assert result.stdout.text == "a\ufffdred\ufffd"
 
 
+async def test_whoever_talks_to_a_process_ends_it_and_still_hears_what_it_said():
+    stop = asyncio.Event()
+    code = "import sys, time\nprint('said', flush=True)\nprint('x', file=sys.stderr, flush=True)\ntime.sleep(1000)"
+    task = asyncio.create_task(run_process(python(code), timeout_s=60, grace_s=0.2, stop=stop))
+    await asyncio.sleep(0)
+    stop.set()
+    result = await task
+    assert not result.timed_out
+    assert result.signal in {"SIGTERM", "SIGKILL"}
+    unstopped = await run_process(python("print('said')"), timeout_s=60, stop=asyncio.Event())
+    assert (unstopped.exit_status, unstopped.stdout.text) == (0, "said\n")
+
+
+async def test_the_largest_size_of_a_process_is_known():
+    result = await run_process(python("x = bytearray(300 << 20)"), timeout_s=60)
+    assert (result.peak_bytes or 0) > 300 << 20
+
+
 async def test_time_out_kills_grandchildren(tmp_path):
     mark = tmp_path / "pid"
     code = f"import subprocess; subprocess.call(['/bin/sh', '-c', 'echo $$ > {mark}; sleep 1000 & wait'])"

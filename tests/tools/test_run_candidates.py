@@ -1,5 +1,6 @@
 """Verdicts on candidates: what `run` believes, and what it does not."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,43 +9,25 @@ from pydantic import ValidationError
 
 from cudanalyst.errors import BadRequest
 from cudanalyst.tools.run import RunRequest, RunResult, run
-from cudanalyst.tools.toolchain.protocol import CandidateRequest, Execution, ExecutionRequest
+from cudanalyst.tools.toolchain.protocol import CandidateRequest, Execution
 from tests.tools.fakes import (
     CANDIDATE,
     DOUBLE,
     MEASURED_ON,
     PROGRAM,
     SECRET,
+    VERIFY,
     Device,
     Ended,
     FakeToolchain,
     double_expected,
     doubled,
     ended,
-    run_calls,
+    rewrite,
+    verdict,
 )
 
 pytestmark = pytest.mark.anyio
-VERIFY = RunRequest(model=False)
-
-
-async def verdict(solve=doubled, request: RunRequest = VERIFY, **fields: Any) -> RunResult:
-    toolchain = FakeToolchain(solve=solve, **fields)
-    return await run(CANDIDATE, DOUBLE, toolchain, request, expected=double_expected, secret=SECRET)
-
-
-def rewrite(change) -> dict[str, Any]:
-    """A right candidate whose process leaves something else than the runner wrote."""
-
-    def script(request: ExecutionRequest) -> Execution:
-        assert isinstance(request, CandidateRequest)
-        return change(run_calls(doubled, request))
-
-    return {"script": script}
-
-
-def report_of(execution: Execution, report: tuple[Any, ...]) -> Execution:
-    return ended("returned", report=report, downloads=execution.downloads)
 
 
 async def test_a_right_candidate_passes_on_every_size_and_seed() -> None:
@@ -57,6 +40,26 @@ async def test_a_right_candidate_passes_on_every_size_and_seed() -> None:
     assert result.deterministic is True
     assert result.trust == "native"
     assert result.summary.startswith("Passed: 6 cases")
+
+
+async def test_one_native_run_makes_the_whole_result_native_and_says_why() -> None:
+    def replayed(execution: Execution) -> Execution:
+        return replace(execution, extra={"trust": "replayed"})
+
+    assert (await verdict(**rewrite(replayed))).trust == "replayed"
+    turns = iter(range(100))
+
+    def once_native(execution: Execution) -> Execution:
+        if next(turns) == 1:
+            return replace(
+                execution, extra={"trust": "native", "native_because": "cudaMemcpyAsync: copies to the host"}
+            )
+        return replayed(execution)
+
+    result = await verdict(**rewrite(once_native))
+    assert (result.status, result.trust) == ("passed", "native")
+    assert result.trust_reason == "cudaMemcpyAsync: copies to the host"
+    assert "ran natively, which is not forgery-proof (cudaMemcpyAsync" in result.summary
 
 
 async def test_each_process_makes_shuffled_calls_with_the_first_input_twice() -> None:
@@ -194,134 +197,99 @@ async def test_results_that_differ_within_the_tolerance_pass_as_not_deterministi
     result = await verdict(trembling, RunRequest(model=False, seeds=1))
     assert result.status == "passed"
     assert result.deterministic is False
+    assert "Not deterministic: on the same input y[0] was " in result.summary
+
+
+async def test_both_values_of_a_result_that_differs_are_told() -> None:
+    def trembling(device: Device) -> None:
+        doubled(device)
+        device.view("y")[3] += np.float32(device.index * 2.0**-20)
+
+    seen = (await verdict(trembling, RunRequest(model=False, seeds=1, groups=("test",)))).nondeterminism
+
+    assert seen is not None
+    assert (seen.output, seen.index, seen.differing_elements, seen.total_elements) == ("y", (3,), 1, 128)
+    assert seen.first is not None
+    assert seen.second is not None
+    assert abs(seen.first - seen.second) == pytest.approx(2.0**-20, rel=1e-3)
+    assert seen.first_text in (await verdict(trembling, RunRequest(model=False, seeds=1, groups=("test",)))).summary
+    assert (seen.sizes, seen.seed_index) == ({"n": 128}, 0)
+
+
+async def test_a_difference_on_a_held_out_size_is_told_without_values() -> None:
+    def trembling(device: Device) -> None:
+        doubled(device)
+        if device.index % 2 and device.sizes["n"] == 1013:
+            device.view("y")[0] = np.nextafter(device.view("y")[0], np.float32(np.inf))
+
+    result = await verdict(trembling, RunRequest(model=False, seeds=1))
+
+    assert result.deterministic is False
+    assert result.nondeterminism is None
     assert "not deterministic" in result.summary
 
 
-@pytest.mark.parametrize("status", [0, 1, 42])
-async def test_exit_inside_solve_is_a_crash_whatever_the_status(status: int) -> None:
-    def leaves(device: Device) -> None:
-        raise Ended("exited", status=status)
+async def test_an_element_that_was_never_written_is_no_difference_between_runs() -> None:
+    def half(device: Device) -> None:
+        device.view("y")[:32] = 2.0 * device.view("x")[:32]
 
-    result = await verdict(leaves)
-    assert result.status == "crashed"
-    assert f"exit status {status} before `solve` returned" in result.summary
+    result = await verdict(half, RunRequest(model=False, groups=("test",)))
 
-
-async def test_a_signal_is_a_crash_that_names_it() -> None:
-    def aborts(device: Device) -> None:
-        raise Ended("signalled", signal="SIGABRT")
-
-    result = await verdict(aborts)
-    assert result.status == "crashed"
-    assert "SIGABRT" in result.summary
-
-
-async def test_calls_before_a_crash_are_judged_and_cases_after_it_are_not_run() -> None:
-    def late(device: Device) -> None:
-        if device.index == 1:
-            raise Ended("signalled", signal="SIGSEGV")
-        doubled(device)
-
-    result = await verdict(late)
-    assert result.status == "crashed"
-    assert len(result.cases) == 6
-    assert [case.status for case in result.cases].count("crashed") == 1
-    assert {case.status for case in result.cases[2:]} == {"not_run"}
-
-
-async def test_one_crash_ends_the_evaluation() -> None:
-    toolchain = FakeToolchain(script=lambda _: ended("signalled", signal="SIGSEGV"))
-    await run(CANDIDATE, DOUBLE, toolchain, VERIFY, expected=double_expected, secret=SECRET)
-    assert toolchain.log.count("execute") == 1
-
-
-async def test_a_wrong_answer_does_not_end_it() -> None:
-    toolchain = FakeToolchain(solve=lambda _: None)
-    await run(CANDIDATE, DOUBLE, toolchain, VERIFY, expected=double_expected, secret=SECRET)
-    assert toolchain.log.count("execute") == 3
-
-
-async def test_a_process_that_does_not_end_is_timed_out() -> None:
-    result = await verdict(script=lambda _: ended("timed_out"))
-    assert result.status == "timed_out"
-    assert "did not end within 20 s" in result.summary
-
-
-async def test_an_endless_kernel_is_timed_out_where_the_watchdog_says() -> None:
-    warps = [{"block": [0, 0, 0], "warp": 0, "file": "candidate.cu", "line": 7, "state": "running"}]
-    record = {"type": "watchdog", "kernel": "k", "warps": warps, "message": "still running after 1000 instructions"}
-    result = await verdict(script=lambda _: ended("returned", report=(record,)))
-    assert result.status == "timed_out"
-    assert "endless_loop at candidate.cu:7" in result.summary
-
-
-async def test_a_flood_of_output_is_a_violation() -> None:
-    result = await verdict(script=lambda _: ended("output_limit"))
-    assert result.status == "contract_violation"
-
-
-async def test_a_device_fault_is_a_crash_with_its_cuda_error_and_place() -> None:
-    fault = {"type": "error", "name": "cudaErrorIllegalAddress", "file": "candidate.cu", "line": 9}
-    call = {"type": "call", "index": 0, "status": "cuda_error", "cuda_error_name": "cudaErrorIllegalAddress"}
-    result = await verdict(script=lambda _: ended("exited", exit_status=1, report=(fault, call)))
-    assert result.status == "crashed"
-    assert result.cuda_error == "cudaErrorIllegalAddress"
-    assert "candidate.cu:9" in result.summary
-
-
-async def test_the_name_of_an_error_in_a_report_is_not_passed_on_unless_it_is_one() -> None:
-    fault = {"type": "error", "name": "the size is 1013"}
-    result = await verdict(script=lambda _: ended("returned", report=(fault,)))
-    assert "1013" not in result.model_dump_json()
-
-
-async def test_a_contract_record_is_a_violation_with_its_words() -> None:
-    call = {"type": "call", "index": 0, "status": "contract", "message": "cudaMalloc inside solve; use a workspace"}
-    result = await verdict(script=lambda _: ended("returned", report=(call,)))
-    assert result.status == "contract_violation"
-    assert "cudaMalloc inside solve" in result.summary
-
-
-async def test_a_value_returned_by_solve_that_is_not_0_is_a_crash() -> None:
-    result = await verdict(lambda _: 7)
-    assert result.status == "crashed"
-    assert "returned 7" in result.summary
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda execution: report_of(execution, execution.report[:-1]),
-        lambda execution: report_of(execution, (*execution.report, execution.report[-1])),
-        lambda execution: report_of(execution, (*execution.report[:-1], execution.report[1], execution.report[-1])),
-        lambda execution: report_of(execution, (execution.report[0], *execution.report[2:])),
-        lambda execution: report_of(execution, (*execution.report, {"type": "call", "index": 99, "status": "ok"})),
-    ],
-    ids=["no end", "two ends", "an answer too many", "an answer missing", "an answer after the end"],
-)
-async def test_a_report_that_does_not_add_up_is_a_violation(change) -> None:
-    result = await verdict(**rewrite(change))
-    assert result.status == "contract_violation"
-
-
-async def test_answers_beyond_the_calls_are_a_violation_though_the_process_left_in_order() -> None:
-    result = await verdict(
-        **rewrite(
-            lambda e: ended("exited", exit_status=0, report=(*e.report[:-1], *e.report[1:]), downloads=e.downloads)
-        )
-    )
-    assert result.status == "contract_violation"
-    assert "does not add up" in result.summary
-
-
-async def test_a_report_that_claims_success_without_outputs_is_a_violation() -> None:
-    result = await verdict(**rewrite(lambda execution: ended("returned", report=execution.report)))
-    assert result.status == "contract_violation"
-
-
-async def test_a_report_that_claims_success_over_poison_is_wrong() -> None:
-    result = await verdict(lambda _: None)
     assert result.status == "wrong"
+    assert result.nondeterminism is None
+
+
+async def test_a_race_is_wrong_and_said_to_differ_from_run_to_run() -> None:
+    def racing(device: Device) -> None:
+        doubled(device)
+        device.view("y")[5] = 10.0 + device.index
+
+    result = await verdict(racing, RunRequest(model=False, groups=("test",)))
+
+    assert result.status == "wrong"
+    assert "Not deterministic: on the same input y[5] was 1" in result.summary
+
+
+async def test_a_kernel_right_at_the_test_sizes_and_wrong_at_the_next_is_wrong_there() -> None:
+    def short(device: Device) -> None:
+        device.view("y")[:] = 0.0
+        device.view("y")[:2048] = 2.0 * device.view("x")[:2048]
+
+    result = await verdict(short, RunRequest())
+
+    assert result.status == "wrong"
+    assert {case.status for case in result.cases if case.group != "eval"} == {"passed"}
+    wrong = next(case for case in result.cases if case.status == "wrong")
+    assert wrong.sizes == {"n": 4096}
+    assert wrong.mismatch is not None
+    assert wrong.mismatch.index == (2048,)
+
+
+HUGE = DOUBLE.model_copy(
+    update={"sizes": {"test": ({"n": 64},), "eval": ({"n": 4096}, {"n": 5_000_011}), "held_out": ({"n": 9_000_001},)}}
+)
+
+
+async def test_large_sizes_are_left_out_where_there_is_no_gpu_and_the_result_says_so() -> None:
+    toolchain = FakeToolchain()
+    request = RunRequest(groups=("test", "eval", "held_out"), model=False)
+
+    result = await run(CANDIDATE, HUGE, toolchain, request, expected=double_expected, secret=SECRET)
+
+    assert result.status == "passed"
+    assert [case.sizes for case in result.cases] == [{"n": 64}, {"n": 64}, {"n": 4096}, {"n": 4096}]
+    assert result.large_sizes_left_out == 2
+    assert "2 large sizes left out: only a GPU runs them." in result.summary
+    assert len(toolchain.requests) == 2
+
+
+async def test_where_only_large_sizes_were_asked_for_nothing_is_claimed() -> None:
+    request = RunRequest(groups=("held_out",), model=False)
+
+    result = await run(CANDIDATE, HUGE, FakeToolchain(), request, expected=double_expected, secret=SECRET)
+
+    assert result.status == "unavailable"
+    assert "only large sizes, which a GPU runs," in (result.reason or "")
 
 
 async def test_what_the_engine_does_not_support_is_unavailable_not_wrong() -> None:

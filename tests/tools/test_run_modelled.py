@@ -1,6 +1,7 @@
 """The modelled time: what must make it better or worse, and where it is given."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from cudanalyst.tools.devices import load_device
 from cudanalyst.tools.roofline import LAUNCH_US, atomic_lanes, modelled_time
 from cudanalyst.tools.run import RunRequest, run
 from cudanalyst.tools.speedup import feasible_sizes
+from cudanalyst.tools.toolchain.protocol import Build, Execution, ExecutionRequest
 from tests.tools.fakes import CANDIDATE, DOUBLE, SECRET, Device, FakeToolchain, double_expected, doubled, profile_record
 
 H200 = load_device("h200")
@@ -273,3 +275,24 @@ async def test_kernels_that_move_less_than_the_problem_must_get_no_time() -> Non
     assert result.status == "passed"
     assert result.modelled_us is None
     assert "outside kernels is not modelled" in result.summary
+
+
+class NativeWhereItIsModelled(FakeToolchain):
+    """A candidate that can be recorded at the sizes that are verified, and asks for more at those that are modelled."""
+
+    async def execute(self, build: Build, request: ExecutionRequest) -> Execution:
+        """Replayed."""
+        return replace(await super().execute(build, request), extra={"trust": "replayed"})
+
+    async def profile(self, build: Build, request: ExecutionRequest) -> Execution:
+        """Native."""
+        extra = {"trust": "native", "native_because": "cudaMemcpy: copies to the host"}
+        return replace(await super().profile(build, request), extra=extra)
+
+
+@pytest.mark.anyio
+async def test_a_time_that_was_modelled_on_a_native_run_makes_the_result_native() -> None:
+    toolchain = NativeWhereItIsModelled(profiles=[profile_record()])
+    result = await run(CANDIDATE, DOUBLE, toolchain, RunRequest(), expected=double_expected, secret=SECRET)
+    assert (result.status, result.trust) == ("passed", "native"), result.summary
+    assert result.trust_reason == "cudaMemcpy: copies to the host"

@@ -17,10 +17,24 @@ def render_debugger(candidate: str, result: DebugResult) -> Evidence:
         return placebo("debugger", candidate)
     findings = sorted(result.findings, key=_rank)
     statements = [_finding(finding) for finding in findings]
+    statements += _only_on_the_engine(result)
     statements += [_report(reports[check], findings) for check in ALL_CHECKS if check in reports]
     left_out = 0 if result.truncated is None else result.truncated.total - result.truncated.shown
     heading = f"debugger: {many(len(findings) + left_out, 'distinct finding')} in {many(len(reports), 'check')}"
     return build("debugger", candidate, heading, statements, total=len(statements) + left_out)
+
+
+def _only_on_the_engine(result: DebugResult) -> list[str]:
+    """What the CPU engine saw beside a GPU's checks. Why those did not is in their coverage."""
+    if result.engine is None:
+        return []
+    only = {
+        (item.check, item.kind, item.file, item.line)
+        for item in result.engine.disagreements
+        if item.seen_by == "engine"
+    }
+    found = [one for one in result.engine.findings if (one.check, one.kind, one.file, one.line) in only]
+    return [f"on the CPU engine only: {_finding(finding)}" for finding in sorted(found, key=_rank)]
 
 
 def _rank(finding: Finding) -> tuple[int, str, int, str, str]:
@@ -55,7 +69,8 @@ def _side(side: Side) -> str:
 def _report(report: CheckReport, findings: list[Finding]) -> str:
     count = sum(finding.check == report.check for finding in findings)
     verdict = "clean" if report.verdict == "clean" else many(count, "finding")
-    return f"{report.check}: {verdict}; it covers {report.coverage}"
+    note = f"; {report.note}" if report.note else ""
+    return f"{report.check}: {verdict}{note}; it covers {report.coverage}"
 
 
 def _triple(index: tuple[int, int, int]) -> str:

@@ -8,6 +8,7 @@ from cudanalyst.resources.render.placebo import placebo
 from cudanalyst.resources.render.text import at, build, many, number
 from cudanalyst.tools.profile import Insight, KernelProfile, LineProfile, ProfileResult
 
+_SHOWN: Final = 4
 _LINES: Final = 4
 """Source lines shown per kernel, the busiest."""
 
@@ -19,7 +20,8 @@ def render_profiler(candidate: str, result: ProfileResult) -> Evidence:
     insights = sorted(result.insights, key=_rank)
     # The text itself breaks ties, so that no order of the tool's lists ever shows.
     kernels = sorted(result.kernels, key=lambda kernel: (-(kernel.share or 0.0), kernel.name, *_kernel(kernel)))
-    statements = [_insight(insight) for insight in insights]
+    gained = "Modelled" if result.duration_us is None else "Estimated"
+    statements = [_insight(insight, gained) for insight in insights]
     for kernel in kernels:
         statements += _kernel(kernel)
     heading = f"profiler: {many(len(insights), 'insight')}, {many(len(kernels), 'kernel')}"
@@ -28,6 +30,8 @@ def render_profiler(candidate: str, result: ProfileResult) -> Evidence:
     if result.modelled_us is not None:
         heading += f"; modelled {number(result.modelled_us)} us"
         heading += f" on {result.modelled_device}" if result.modelled_device is not None else ""
+    if result.duration_us is not None:
+        heading += f"; measured {number(result.duration_us)} us under the profiler"
     if not statements:
         statements = ["no kernel was launched"]
     left_out = 0 if result.truncated is None else result.truncated.total - result.truncated.shown
@@ -38,10 +42,10 @@ def _rank(insight: Insight) -> tuple[float, str, str]:
     return (-(insight.estimated_gain or 0.0), insight.kind, _insight(insight))
 
 
-def _insight(insight: Insight) -> str:
+def _insight(insight: Insight, gained: str = "Modelled") -> str:
     lines = ", ".join(str(line) for line in sorted(insight.lines))
     where = f" at {at(insight.file, None) or 'line'}:{lines}" if lines else ""
-    gain = f" Modelled gain: {number(insight.estimated_gain)} x." if insight.estimated_gain is not None else ""
+    gain = f" {gained} gain: {number(insight.estimated_gain)} x." if insight.estimated_gain is not None else ""
     return (
         f"{insight.kind}{where} in {insight.kernel} ({insight.metric} = {number(insight.value)}): {insight.message} "
         f"Remedy: {insight.remedy}{gain}"
@@ -50,14 +54,20 @@ def _insight(insight: Insight) -> str:
 
 def _kernel(kernel: KernelProfile) -> Iterator[str]:
     parts = [f"kernel {kernel.name}: launched {many(kernel.launches, 'time')}"]
-    parts.append(f"grid {kernel.grid} of blocks {kernel.block}, {kernel.warp_instructions} warp instructions")
+    parts.append(f"grid {kernel.grid} of blocks {kernel.block}")
+    if kernel.warp_instructions is not None:
+        parts[-1] += f", {kernel.warp_instructions} warp instructions"
     if kernel.bound is not None:
         parts.append(f"bound by {kernel.bound}")
     if kernel.modelled_us is not None:
         parts.append(f"modelled {number(kernel.modelled_us)} us")
     if kernel.share is not None:
-        parts.append(f"{number(100 * kernel.share)} % of the modelled time")
-    parts.append(f"{kernel.global_bytes} bytes of global traffic")
+        parts.append(
+            f"{number(100 * kernel.share)} % of the {'modelled' if kernel.duration_us is None else 'measured'} time"
+        )
+    if kernel.global_bytes is not None:
+        parts.append(f"{kernel.global_bytes} bytes of global traffic")
+    parts += _measured(kernel)
     for name, value in (
         ("sectors per global request", kernel.sectors_per_request),
         ("shared wavefronts over the least", kernel.shared_conflict_ratio),
@@ -74,12 +84,36 @@ def _kernel(kernel: KernelProfile) -> Iterator[str]:
         yield _line(kernel, line)
 
 
-def _weight(line: LineProfile) -> tuple[int, int, int]:
-    return (-(line.global_sectors + line.shared_wavefronts), -line.warp_instructions, line.line or 0)
+def _measured(kernel: KernelProfile) -> Iterator[str]:
+    """What only hardware counters say."""
+    if kernel.duration_us is not None:
+        yield f"measured {number(kernel.duration_us)} us"
+    if kernel.sol:
+        yield "share of peak " + ", ".join(f"{unit} {share:.0%}" for unit, share in list(kernel.sol.items())[:_SHOWN])
+    if kernel.measured_occupancy is not None and kernel.measured_occupancy.achieved is not None:
+        yield f"achieved occupancy {kernel.measured_occupancy.achieved:.0%}"
+    if kernel.stalls:
+        yield "warps: " + ", ".join(f"{reason} {share:.0%}" for reason, share in list(kernel.stalls.items())[:_SHOWN])
+
+
+def _weight(line: LineProfile) -> tuple[int, int, int, int]:
+    return (
+        -(line.samples or 0),
+        -(line.global_sectors + line.shared_wavefronts),
+        -line.warp_instructions,
+        line.line or 0,
+    )
 
 
 def _line(kernel: KernelProfile, line: LineProfile) -> str:
     parts = [f"{line.warp_instructions} warp instructions"]
+    if line.sample_share is not None:
+        waits = ", ".join(f"{reason} {share:.0%}" for reason, share in line.stalls.items())
+        parts.append(
+            f"{line.sample_share:.0%} of the samples ({waits})" if waits else f"{line.sample_share:.0%} of the samples"
+        )
+    if line.local_accesses:
+        parts.append(f"{line.local_accesses} accesses to local memory")
     if line.global_requests:
         parts.append(f"{line.global_sectors} sectors in {many(line.global_requests, 'global request')}")
     if line.shared_requests:

@@ -14,7 +14,13 @@ from cudanalyst.server import logs
 from cudanalyst.server.commands.session import CLEAN, FINDINGS, JsonOption, fail
 from cudanalyst.server.examination import Examination, examine
 
-MARKS: Final = {"ok": "[green]ok[/]", "missing": "[bold red]missing[/]", "optional_missing": "[yellow]-[/]"}
+GROUPS: Final = {"tools": "This machine", "gpu": "GPU", "packages": "Packages"}
+MARKS: Final = {
+    "ok": "[green]ok[/]",
+    "limited": "[yellow]limited[/]",
+    "missing": "[bold red]missing[/]",
+    "optional_missing": "[yellow]-[/]",
+}
 
 
 def doctor_command(
@@ -46,12 +52,17 @@ async def _examine(build: bool, progress: Callable[[str], None]) -> Examination:
 
 def _show(found: Examination) -> None:
     console = Console(highlight=False)
-    table = Table(box=None, show_header=False)
-    for item in found.items:
-        table.add_row(MARKS[item.status], f"[bold]{escape(item.name)}[/]", escape(item.found or item.remedy or ""))
-    console.print(table)
+    for group, title in GROUPS.items():
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for item in found.items:
+            if item.group == group:
+                words = [item.found, item.remedy] if item.status in {"ok", "limited"} else [item.remedy or item.found]
+                text = "; ".join(word for word in words if word)
+                table.add_row("", MARKS[item.status], f"[bold]{escape(item.name)}[/]", escape(text))
+        console.print(f"[bold cyan]{title}[/]")
+        console.print(table)
     colour = "green" if found.status == "ready" else "red"
-    console.print(f"\n[bold {colour}]{found.status}[/]  {escape(found.summary)}")
+    console.print(f"[bold {colour}]{found.status}[/]  {escape(found.summary)}")
 
 
 def add_to(app: typer.Typer) -> None:

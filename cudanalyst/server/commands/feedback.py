@@ -2,17 +2,19 @@
 
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, cast, get_args
 
 import typer
 from pydantic import BaseModel
 from rich.console import Console
 
+from cudanalyst.errors import BadRequest
 from cudanalyst.server.call import Call
 from cudanalyst.server.commands.rendering import show
 from cudanalyst.server.commands.session import (
     JsonOption,
     StoreOption,
+    ToolchainOption,
     UnsandboxedOption,
     exit_status,
     fail,
@@ -21,6 +23,7 @@ from cudanalyst.server.commands.session import (
 )
 from cudanalyst.server.workbench import Workbench
 from cudanalyst.tools.debug import ALL_CHECKS, Check
+from cudanalyst.tools.selection import MetricSet
 
 PANEL: Final = "Feedback"
 File = Annotated[str, typer.Argument(metavar="FILE.cu", help="CUDA C++ source; - reads standard input.")]
@@ -32,6 +35,9 @@ Flags = Annotated[list[str] | None, typer.Option("--flag", "-f", help="Extra nvc
 Arguments = Annotated[list[str] | None, typer.Option("--arg", "-a", help="Argument of a program; repeatable.")]
 StdinFile = Annotated[Path | None, typer.Option("--stdin", help="File that a program reads as standard input.")]
 Timeout = Annotated[float, typer.Option("--timeout", min=0.1, max=600, help="Limit of each start, seconds.")]
+Metrics = Annotated[str, typer.Option("--metrics", metavar="quick|standard|full", help="Counters collected on a GPU.")]
+KernelName = Annotated[str | None, typer.Option("--kernel", help="Only kernels whose name holds this text.")]
+MachineCode = Annotated[bool, typer.Option("--sass", help="Also count each kernel's machine code.")]
 Checks = Annotated[
     list[str] | None, typer.Option("--check", "-c", help="memcheck, racecheck, initcheck or synccheck; repeatable.")
 ]
@@ -44,6 +50,7 @@ def compile_command(
     flags: Flags = None,
     as_json: JsonOption = False,
     store: StoreOption = None,
+    toolchain: ToolchainOption = "auto",
     allow_unsandboxed: UnsandboxedOption = False,
 ) -> None:
     """Compile with nvcc: errors, warnings, registers, spills, occupancy.
@@ -53,7 +60,7 @@ def compile_command(
     text = read_source(file)
     _tell(
         lambda bench, call: bench.compile(call, text, problem=problem, arch=arch, flags=flags or []),
-        text, as_json, store, allow_unsandboxed, "compiling",
+        text, as_json, store, toolchain, allow_unsandboxed, "compiling",
     )  # fmt: skip
 
 
@@ -70,6 +77,7 @@ def run_command(
     timeout: Timeout = 20.0,
     as_json: JsonOption = False,
     store: StoreOption = None,
+    toolchain: ToolchainOption = "auto",
     allow_unsandboxed: UnsandboxedOption = False,
 ) -> None:
     """Run: verify a candidate against its reference, or start a program.
@@ -82,7 +90,7 @@ def run_command(
             call, text, problem=problem, arch=arch, flags=flags or [], arguments=arguments or [], stdin=given,
             expected_output=wanted, timeout_s=timeout,
         ),
-        text, as_json, store, allow_unsandboxed, "compiling and running",
+        text, as_json, store, toolchain, allow_unsandboxed, "compiling and running",
     )  # fmt: skip
 
 
@@ -97,6 +105,7 @@ def debug_command(
     timeout: Timeout = 20.0,
     as_json: JsonOption = False,
     store: StoreOption = None,
+    toolchain: ToolchainOption = "auto",
     allow_unsandboxed: UnsandboxedOption = False,
 ) -> None:
     """Debug: out-of-bounds accesses, races, uninitialised reads, barrier errors.
@@ -114,7 +123,7 @@ def debug_command(
             call, text, problem=problem, checks=chosen, arch=arch, flags=flags or [], arguments=arguments or [],
             stdin=given, timeout_s=timeout,
         ),
-        text, as_json, store, allow_unsandboxed, "checking",
+        text, as_json, store, toolchain, allow_unsandboxed, "checking",
     )  # fmt: skip
 
 
@@ -123,6 +132,7 @@ def analyze_command(
     problem: Problem = None,
     as_json: JsonOption = False,
     store: StoreOption = None,
+    toolchain: ToolchainOption = "auto",
     allow_unsandboxed: UnsandboxedOption = False,
 ) -> None:
     """Analyze the source: kernels, access patterns, suspicious spots. Nothing is compiled or run.
@@ -132,7 +142,7 @@ def analyze_command(
     text = read_source(file)
     _tell(
         lambda bench, call: bench.analyze(call, text, problem=problem),
-        text, as_json, store, allow_unsandboxed, "reading the source",
+        text, as_json, store, toolchain, allow_unsandboxed, "reading the source",
     )  # fmt: skip
 
 
@@ -144,8 +154,12 @@ def profile_command(
     arguments: Arguments = None,
     stdin: StdinFile = None,
     timeout: Timeout = 20.0,
+    metrics: Metrics = "standard",
+    kernel: KernelName = None,
+    sass: MachineCode = False,
     as_json: JsonOption = False,
     store: StoreOption = None,
+    toolchain: ToolchainOption = "auto",
     allow_unsandboxed: UnsandboxedOption = False,
 ) -> None:
     """Profile: work per kernel and line, what bounds the time, what to change first.
@@ -156,9 +170,9 @@ def profile_command(
     _tell(
         lambda bench, call: bench.profile(
             call, text, problem=problem, arch=arch, flags=flags or [], arguments=arguments or [], stdin=given,
-            timeout_s=timeout,
+            timeout_s=timeout, metrics=_metric_set(metrics), kernel=kernel, sass=sass,
         ),
-        text, as_json, store, allow_unsandboxed, "profiling",
+        text, as_json, store, toolchain, allow_unsandboxed, "profiling",
     )  # fmt: skip
 
 
@@ -174,6 +188,13 @@ def add_to(app: typer.Typer) -> None:
         app.command(name, rich_help_panel=PANEL)(command)
 
 
+def _metric_set(name: str) -> MetricSet:
+    for known in get_args(MetricSet):
+        if name == known:
+            return cast("MetricSet", known)
+    raise BadRequest(f"--metrics: {name[:40]!r} is no set of counters; use quick, standard or full")
+
+
 def _text(path: Path | None) -> str | None:
     return None if path is None else read_source(str(path))
 
@@ -183,10 +204,11 @@ def _tell(
     text: str,
     as_json: bool,
     store: Path | None,
+    toolchain: str,
     allow_unsandboxed: bool,
     what: str,
 ) -> None:
-    result = perform(work, store=store, allow_unsandboxed=allow_unsandboxed, what=what)
+    result = perform(work, store=store, toolchain=toolchain, allow_unsandboxed=allow_unsandboxed, what=what)
     if as_json:
         typer.echo(result.model_dump_json(indent=2))
     else:

@@ -17,6 +17,7 @@ from cudanalyst.tools.debug import DebugResult, Side
 from cudanalyst.tools.profile import ProfileResult
 from cudanalyst.tools.result import ToolResult
 from cudanalyst.tools.run import RunResult
+from cudanalyst.tools.timing.models import SizeTiming
 
 COLOURS: Final = {"error": "red", "warning": "yellow", "note": "cyan", "high": "red", "medium": "yellow", "low": "cyan"}
 MAX_SHOWN: Final = 20
@@ -74,8 +75,9 @@ def _compile(result: CompileResult, source: str, console: Console) -> None:
 def _run(result: RunResult, source: str, console: Console) -> None:
     _diagnostics(result.diagnostics, source, console)
     if result.cases:
+        modelled = any(case.modelled_us is not None for case in result.cases)
         table = Table(box=None, header_style="bold")
-        for column in ("case", "status", "error / tolerance", "modelled", ""):
+        for column in ("case", "status", "error / tolerance", *(["modelled"] if modelled else []), ""):
             table.add_column(column)
         for case in result.cases[:MAX_SHOWN]:
             sizes = "held out" if case.sizes is None else ", ".join(f"{k}={v}" for k, v in case.sizes.items())
@@ -91,7 +93,7 @@ def _run(result: RunResult, source: str, console: Console) -> None:
                 f"{case.group} {escape(sizes)}",
                 f"[{colour}]{case.status}[/]",
                 "" if case.error_ratio is None else f"{case.error_ratio:.3g}",
-                "" if case.modelled_us is None else f"{case.modelled_us:.2f} us",
+                *(["" if case.modelled_us is None else f"{case.modelled_us:.2f} us"] if modelled else []),
                 escape(wrong),
             )
         console.print(table)
@@ -100,6 +102,8 @@ def _run(result: RunResult, source: str, console: Console) -> None:
         console.print(
             f"modelled for {result.modelled_device}: {result.modelled_us:.2f} us{gain} (a model, not a measurement)"
         )
+    for timing in result.timings[:MAX_SHOWN]:
+        console.print(_timing(timing))
     if result.program is not None:
         program = result.program
         console.print(f"[bold]exit status[/] {program.exit_status if program.signal is None else program.signal}")
@@ -112,12 +116,29 @@ def _run(result: RunResult, source: str, console: Console) -> None:
                 console.print(text, markup=False)
 
 
+def _timing(timing: SizeTiming) -> str:
+    """One line for one size."""
+    sizes = ", ".join(f"{name}={extent}" for name, extent in timing.sizes.items())
+    if timing.verdict is None or timing.us is None or timing.baseline_us is None or timing.speedup is None:
+        return f"  {timing.mode} {escape(sizes)}: [yellow]not timed[/] [dim]{escape(timing.reason or ' '.join(timing.notes))}[/]"
+    colour = {"faster": "green", "slower": "red", "suspicious": "red"}.get(timing.verdict, "yellow")
+    ends = "" if timing.speedup_low is None else f" ({timing.speedup_low:.3f} to {timing.speedup_high:.3f})"
+    notes = f"; [dim]{escape('; '.join(timing.notes))}[/]" if timing.notes else ""
+    return (
+        f"  {timing.mode} {escape(sizes)}: [{colour}]{timing.verdict}[/], {timing.us:.2f} us measured, "
+        f"{timing.speedup:.3f} x the baseline's speed{ends}{notes}"
+    )
+
+
 @_parts.register
 def _debug(result: DebugResult, source: str, console: Console) -> None:
     _diagnostics(result.diagnostics, source, console)
     for check in result.checks:
         colour = {"clean": "green", "findings": "red"}.get(check.verdict, "yellow")
-        console.print(f"  {check.check:<10} [{colour}]{check.verdict}[/] [dim]{escape(check.reason or '')}[/]")
+        remarks = [check.reason or check.note or ""]
+        if result.measured_on.toolchain == "gpu" and check.duration_s is not None:
+            remarks.insert(0, f"{check.duration_s:.1f} s")
+        console.print(f"  {check.check:<10} [{colour}]{check.verdict}[/] [dim]{escape(' '.join(remarks).strip())}[/]")
     for finding in result.findings[:MAX_SHOWN]:
         times = f" ({finding.count} times)" if finding.count > 1 else ""
         console.print(f"\n[bold red]{escape(finding.kind)}[/] {escape(finding.message)}{times}")
@@ -127,6 +148,11 @@ def _debug(result: DebugResult, source: str, console: Console) -> None:
         if (other := finding.other) is not None and other.line != finding.line:
             console.print(f"  [dim]other side: {escape(_side(other))}[/]")
             _excerpt(source, other.file, other.line, console)
+    if result.engine is not None:
+        console.print(f"\n  on the CPU engine: {result.engine.status} [dim]{escape(result.engine.reason or '')}[/]")
+        for item in result.engine.disagreements[:MAX_SHOWN]:
+            console.print(f"  [yellow]only the {item.seen_by}:[/] {escape(item.kind)}: {escape(item.why)}")
+            _excerpt(source, item.file, item.line, console)
 
 
 @_parts.register
@@ -150,14 +176,23 @@ def _profile(result: ProfileResult, source: str, console: Console) -> None:
     _diagnostics(result.diagnostics, source, console)
     if result.kernels:
         table = Table(box=None, header_style="bold")
-        for column in ("kernel", "launches", "share", "modelled", "bound", "sectors/request", "lanes"):
+        measured = result.level == "sass"
+        for column in (
+            "kernel",
+            "launches",
+            "share",
+            "measured" if measured else "modelled",
+            "bound",
+            "sectors/request",
+            "lanes",
+        ):
             table.add_column(column, justify="left" if column in {"kernel", "bound"} else "right")
         for kernel in result.kernels[:MAX_SHOWN]:
             table.add_row(
                 f"[cyan]{escape(kernel.name)}[/]",
                 str(kernel.launches),
                 _or_dash(kernel.share, "{:.0%}"),
-                _or_dash(kernel.modelled_us, "{:.2f} us"),
+                _or_dash(kernel.duration_us if measured else kernel.modelled_us, "{:.2f} us"),
                 kernel.bound or "-",
                 _or_dash(kernel.sectors_per_request, "{:.1f}"),
                 _or_dash(kernel.lane_efficiency, "{:.0%}"),
@@ -170,6 +205,19 @@ def _profile(result: ProfileResult, source: str, console: Console) -> None:
         for line in insight.lines[:3]:
             _excerpt(source, insight.file, line, console)
         console.print(f"  [green]{escape(insight.remedy)}[/]")
+    for code in result.sass[:MAX_SHOWN]:
+        widths = ", ".join(
+            f"{kind} {bits} bits x {count}" for kind, row in code.access_bits.items() for bits, count in row.items()
+        )
+        console.print(
+            f"\n[cyan]{escape(code.name)}[/] {code.instructions} instructions; {escape(widths) or 'no loads or stores'}"
+        )
+        most = ", ".join(
+            f"{name} {count}" for name, count in sorted(code.instruction_mix.items(), key=lambda item: -item[1])
+        )
+        console.print(f"  [dim]{escape(most)}[/]")
+    if result.sass_reason:
+        console.print(f"\n[yellow]No machine code: {escape(result.sass_reason)}[/]")
 
 
 def _or_dash(value: float | None, form: str) -> str:

@@ -12,7 +12,7 @@ from cudanalyst.errors import CudanalystError
 from cudanalyst.server import logs
 from cudanalyst.server.address import Address, check_exposure, parse_address
 from cudanalyst.server.assembly import Settings
-from cudanalyst.server.commands.session import StoreOption, UnsandboxedOption, fail, settings
+from cudanalyst.server.commands.session import StoreOption, ToolchainOption, UnsandboxedOption, fail, settings
 from cudanalyst.server.stdio import Wire, claimed_standard_streams
 
 GC_THRESHOLD = 20_000
@@ -28,6 +28,7 @@ def serve_command(
         ),
     ] = None,
     store: StoreOption = None,
+    toolchain: ToolchainOption = "auto",
     allow_unsandboxed: UnsandboxedOption = False,
     log_level: Annotated[str, typer.Option("--log-level", help="DEBUG, INFO, WARNING or ERROR.")] = "WARNING",
 ) -> None:
@@ -39,7 +40,7 @@ def serve_command(
     if log_level.upper() not in {"DEBUG", "INFO", "WARNING", "ERROR"}:
         fail(f"--log-level: {log_level!r} is none of DEBUG, INFO, WARNING, ERROR")
     logs.configure(log_level.upper())
-    chosen = settings(store, allow_unsandboxed=allow_unsandboxed)
+    chosen = settings(store, allow_unsandboxed=allow_unsandboxed, toolchain=toolchain)
     try:
         if http is None:
             with claimed_standard_streams() as wire:  # before anything that might print is imported

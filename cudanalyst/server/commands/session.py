@@ -21,6 +21,7 @@ from cudanalyst.server.services import Services
 from cudanalyst.server.workbench import Workbench
 from cudanalyst.tools.source import MAX_SOURCE_BYTES
 from cudanalyst.tools.text import printable
+from cudanalyst.tools.toolchain.default import check_name
 
 T = TypeVar("T")
 CLEAN: Final = 0
@@ -33,6 +34,15 @@ StoreOption = Annotated[
 ]
 UnsandboxedOption = Annotated[
     bool, typer.Option("--allow-unsandboxed", help="Run code even where this machine offers no sandbox.")
+]
+ToolchainOption = Annotated[
+    str,
+    typer.Option(
+        "--toolchain",
+        metavar="gpu|cpu|replay:FOLDER|auto",
+        envvar="CUDANALYST_TOOLCHAIN",
+        help="Where code is compiled for and run: a GPU, the CPU engine, or recorded results; auto: a GPU if one can be used.",
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print exactly the result model, as JSON.")]
 
@@ -47,9 +57,24 @@ def _plain(text: str) -> str:
     return printable(text).replace("[", r"\[")
 
 
-def settings(store: Path | None, *, allow_unsandboxed: bool, progress: Callable[[str], None] | None = None) -> Settings:
-    """Settings of a command's services."""
+def settings(
+    store: Path | None,
+    *,
+    allow_unsandboxed: bool,
+    toolchain: str = "auto",
+    progress: Callable[[str], None] | None = None,
+) -> Settings:
+    """Settings of a command's services.
+
+    Raises:
+        typer.Exit: There is no such toolchain.
+    """
+    try:
+        check_name(toolchain)
+    except CudanalystError as error:
+        fail(f"--toolchain: {error}")
     return Settings(
+        toolchain_name=toolchain,
         store=store.expanduser() if store is not None else default_store(os.environ),
         allow_unsandboxed=allow_unsandboxed,
         progress=progress,
@@ -61,6 +86,7 @@ def perform(
     *,
     store: Path | None = None,
     allow_unsandboxed: bool = False,
+    toolchain: str = "auto",
     what: str,
 ) -> T:
     """Does one piece of work with a workbench of its own; a spinner on standard error says what it is at.
@@ -72,7 +98,9 @@ def perform(
     console, progress = Console(stderr=True), Progress()
     try:
         with console.status(what) as status:
-            services = assemble(settings(store, allow_unsandboxed=allow_unsandboxed, progress=progress.say))
+            services = assemble(
+                settings(store, allow_unsandboxed=allow_unsandboxed, toolchain=toolchain, progress=progress.say)
+            )
             with closing(services):
                 return anyio.run(_do, services, work, progress, status.update)
     except* CudanalystError as errors:

@@ -34,11 +34,13 @@ from cudanalyst.tools.process import run_process
 
 __all__ = ("EngineInstallation", "HostCompiler", "cache_directory", "find_host_compiler", "install_engine")
 
-LIBRARY_PARTS: Final = ("api", "module", "isa", "exec", "check", "prof", "memory", "report")
+LIBRARY_PARTS: Final = ("api", "record", "module", "isa", "exec", "check", "prof", "memory", "report")
 RUNTIME_NAME: Final = "libcudart.so.13"
 DRIVER_NAME: Final = "libcuda.so.1"
 RUNNER_NAME: Final = "cudanalyst-runner"
 SANDBOX_NAME: Final = "cudanalyst-sandbox"
+EXECUTOR_NAME: Final = "cudanalyst-executor"
+NATIVE_NAME: Final = "cudanalyst-native"
 
 BUILD_MESSAGE: Final = "building the CPU engine (first use)"
 COMPILE_TIMEOUT_S: Final = 600.0
@@ -56,6 +58,10 @@ class EngineInstallation:
     """Holds `libcudart.so.13` and `libcuda.so.1`, and the names that `-lcudart` and `-lcuda` look for."""
     runner: Path
     sandbox: Path
+    executor: Path
+    """Needs no library of this folder: it loads the driver that it is told to (EXECUTOR.md)."""
+    native: Path
+    """The runner for NVIDIA's runtime, which LD_LIBRARY_PATH must name (`--native`)."""
     version: str
     """Hash of sources, flags, compiler and CUDA headers."""
 
@@ -132,6 +138,8 @@ def _installation(root: Path, version: str) -> EngineInstallation:
         library_dir=root / "lib",
         runner=root / "bin" / RUNNER_NAME,
         sandbox=root / "bin" / SANDBOX_NAME,
+        executor=root / "bin" / EXECUTOR_NAME,
+        native=root / "bin" / NATIVE_NAME,
         version=version,
     )
 
@@ -175,7 +183,7 @@ async def _compile_and_link(compiler: HostCompiler, cuda_include: Path, work: Pa
     stubs = work / "obj" / "stubs.cpp"
     stubs.write_text(stub_source(SOURCES / "api"), encoding="utf-8")
     include = ("-I", str(SOURCES), "-isystem", str(cuda_include))
-    units = {part: units_of(part, include) for part in (*LIBRARY_PARTS, "runner", "sandbox")}
+    units = {part: units_of(part, include) for part in (*LIBRARY_PARTS, "runner", "sandbox", "executor")}
     units["api"] = (*units["api"], Unit(stubs, (*COMMON_FLAGS, "-O0"), "api_stubs.o"))
     todo = [unit for part in units.values() for unit in part]
     done = 0
@@ -218,25 +226,38 @@ async def _compile_and_link(compiler: HostCompiler, cuda_include: Path, work: Pa
     jobs += [functools.partial(compile_one, unit) for unit in todo]
     await _bounded(jobs, os.cpu_count() or 1)
     objects = {part: [str(work / "obj" / unit.object_name) for unit in members] for part, members in units.items()}
-    library = work / "lib" / RUNTIME_NAME
-    script = SOURCES / "api" / "exports.map"
-    linked = [name for part in LIBRARY_PARTS for name in objects[part]]
+    await _link_runtime(compiler, [name for part in LIBRARY_PARTS for name in objects[part]], work / "lib")
+    # A candidate's LD_LIBRARY_PATH must not bring in another runtime: RPATH wins over it, RUNPATH does not.
+    report = [str(work / "obj" / f"report_{name}.o") for name in ("report", "seal")]
+    runner = [*objects["runner"], *report, f"-L{work / 'lib'}", f"-l:{RUNTIME_NAME}", "-ldl", "-pthread"]
+    rpath = "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib"
+    await _run(compiler, ["-o", str(work / "bin" / RUNNER_NAME), *runner, rpath], RUNNER_NAME)
+    # The same without a place to look: it runs on the runtime of LD_LIBRARY_PATH, which is NVIDIA's.
+    await _run(compiler, ["-o", str(work / "bin" / NATIVE_NAME), *runner], NATIVE_NAME)
+    await _link_executor(compiler, objects["executor"], work)
+    await _link_sandbox(compiler, objects["sandbox"], work / "bin" / SANDBOX_NAME)
+
+
+async def _link_runtime(compiler: HostCompiler, objects: Sequence[str], folder: Path) -> None:
+    """The engine itself, under all the names that it is looked for."""
     await _run(
         compiler,
-        ["-shared", "-o", str(library), *linked, f"-Wl,-soname,{RUNTIME_NAME}", f"-Wl,--version-script={script}",
-         "-Wl,-z,defs", "-pthread", "-ldl"],
+        ["-shared", "-o", str(folder / RUNTIME_NAME), *objects, f"-Wl,-soname,{RUNTIME_NAME}",
+         f"-Wl,--version-script={SOURCES / 'api' / 'exports.map'}", "-Wl,-z,defs", "-pthread", "-ldl"],
         RUNTIME_NAME,
     )  # fmt: skip
     for alias in ("libcudart.so", DRIVER_NAME, "libcuda.so"):
-        (work / "lib" / alias).symlink_to(RUNTIME_NAME)
-    # A candidate's LD_LIBRARY_PATH must not bring in another runtime: RPATH wins over it, RUNPATH does not.
+        (folder / alias).symlink_to(RUNTIME_NAME)
+
+
+async def _link_executor(compiler: HostCompiler, objects: Sequence[str], work: Path) -> None:
+    """Without the engine: it loads a driver by itself. Of the engine's code it has the digest."""
+    digest = str(work / "obj" / "report_seal.o")
     await _run(
         compiler,
-        ["-o", str(work / "bin" / RUNNER_NAME), *objects["runner"], f"-L{work / 'lib'}", f"-l:{RUNTIME_NAME}", "-ldl", "-pthread",
-         "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib"],
-        RUNNER_NAME,
+        ["-o", str(work / "bin" / EXECUTOR_NAME), *objects, digest, "-static-libstdc++", "-static-libgcc", "-ldl", "-pthread"],
+        EXECUTOR_NAME,
     )  # fmt: skip
-    await _link_sandbox(compiler, objects["sandbox"], work / "bin" / SANDBOX_NAME)
 
 
 async def _link_sandbox(compiler: HostCompiler, objects: Sequence[str], output: Path) -> None:

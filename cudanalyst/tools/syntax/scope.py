@@ -1,7 +1,6 @@
 """What names mean inside one kernel, and its index expressions as polynomials."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -226,11 +225,6 @@ class Scope:
 
     def _opaque(self, node: Node, depth: int) -> Poly:
         return Poly.opaque(text_of(node)[:80], self.dependence(node, depth + 1))
-
-    def all_variables(self) -> Iterator[Variable]:
-        """Every local of the kernel."""
-        for candidates in self.variables.values():
-            yield from candidates
 
 
 class _Detached(Scope):

@@ -89,21 +89,6 @@ class Poly:
                 terms[tuple(rest)] = terms.get(tuple(rest), 0) + factor
         return Poly({m: c for m, c in terms.items() if c})
 
-    def substitute(self, values: Mapping[str, int]) -> "Poly":
-        """Puts numbers for names."""
-        terms: dict[Monomial, int] = {}
-        for monomial, factor in self.terms.items():
-            rest: list[str] = []
-            product = factor
-            for atom in monomial:
-                if atom in values:
-                    product *= values[atom]
-                else:
-                    rest.append(atom)
-            key = tuple(rest)
-            terms[key] = terms.get(key, 0) + product
-        return Poly({m: c for m, c in terms.items() if c}, self.tainted)
-
     def __str__(self) -> str:
         """As one would write it in C."""
         parts: list[str] = []

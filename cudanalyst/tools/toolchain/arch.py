@@ -8,7 +8,7 @@ from cudanalyst.errors import BadRequest
 
 SUPPORTED: Final = (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
 """What nvcc 13.0 builds for (`nvcc --list-gpu-code`)."""
-_WITH_SUFFIX: Final = {"a": (90, 100, 103, 110, 120, 121), "f": (100, 103, 110, 120, 121)}
+WITH_SUFFIX: Final = {"a": (90, 100, 103, 110, 120, 121), "f": (100, 103, 110, 120, 121)}
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def parse_arch(text: str) -> Arch:
     match = re.fullmatch(r"sm_(\d{2,3})([af]?)", text)
     if match:
         number, suffix = int(match[1]), match[2]
-        if number in SUPPORTED and (not suffix or number in _WITH_SUFFIX[suffix]):
+        if number in SUPPORTED and (not suffix or number in WITH_SUFFIX[suffix]):
             return Arch(number, suffix)
     known = ", ".join(f"sm_{number}" for number in SUPPORTED)
     raise BadRequest(f"unknown architecture {text[:40]!r}; use one of {known}, or sm_90a")

@@ -12,11 +12,11 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
-from cudanalyst.errors import BadRequest, Unavailable
+from cudanalyst.errors import Unavailable
 from cudanalyst.tools.compile import NO_SOLVE, Diagnostic
 from cudanalyst.tools.process import ProcessResult
-from cudanalyst.tools.result import MeasuredOn, Place
-from cudanalyst.tools.source import MAX_SOURCE_BYTES, Source
+from cudanalyst.tools.result import MeasuredOn
+from cudanalyst.tools.source import Source
 from cudanalyst.tools.text import clean
 from cudanalyst.tools.toolchain.arch import parse_arch
 from cudanalyst.tools.toolchain.cache import BuildCache, CachedBuild
@@ -24,10 +24,11 @@ from cudanalyst.tools.toolchain.confine import Confinement
 from cudanalyst.tools.toolchain.demangle import demangle
 from cudanalyst.tools.toolchain.diagnostics import double_users, mangled_symbols, parse_diagnostics
 from cudanalyst.tools.toolchain.flags import checked_flags
-from cudanalyst.tools.toolchain.nvcc import NvccPaths, build_argv
+from cudanalyst.tools.toolchain.nvcc import NvccPaths, build_argv, image_name, target_of
 from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.protocol import Build
 from cudanalyst.tools.toolchain.ptxas import PtxMap, kernel_resources, parse_resources, read_ptx
+from cudanalyst.tools.toolchain.submitted import own_file, unreadable
 from cudanalyst.tools.toolchain.workspace import writing
 from cudanalyst.values import content_id
 
@@ -55,6 +56,7 @@ class Compiler:
     demangler: Path | None
     versions: Mapping[str, str]
     """nvcc, gcc, engine."""
+    toolchain: Literal["cpu", "gpu"] = "cpu"
 
     @property
     def readable(self) -> tuple[Path, ...]:
@@ -62,32 +64,6 @@ class Compiler:
         host = self.paths.host_compiler.resolve().parent.parent
         own_prefix = () if host in {Path("/"), Path("/usr")} else (host,)
         return (self.toolkit_root, self.paths.engine_libraries, *own_prefix)
-
-
-def unreadable(source: Source) -> Diagnostic | None:
-    """What keeps a text from being compiled at all, or None.
-
-    Raises:
-        BadRequest: The source is longer than is taken.
-    """
-    data = source.text.encode("utf-8", "surrogatepass")
-    if len(data) > MAX_SOURCE_BYTES:
-        raise BadRequest(
-            f"the source has {len(data)} bytes; at most {MAX_SOURCE_BYTES} are taken: leave out generated tables"
-        )
-    file = own_file(source)
-    if not source.text.strip():
-        return Diagnostic(severity="error", text="the source is empty: send CUDA C++ text", place=Place(file=file))
-    for number, line in enumerate(source.text.split("\n"), 1):
-        if "\0" in line:
-            text = "the source holds a NUL byte: it is not text; remove the byte or send the file that was meant"
-            return Diagnostic(
-                severity="error", text=text, place=Place(file=file, line=number, column=line.index("\0") + 1)
-            )
-        if any("\ud800" <= character <= "\udfff" for character in line):
-            text = "the source is not valid UTF-8 here: save it as UTF-8"
-            return Diagnostic(severity="error", text=text, place=Place(file=file, line=number))
-    return None
 
 
 def machine_trouble(process: ProcessResult) -> str | None:
@@ -98,11 +74,6 @@ def machine_trouble(process: ProcessResult) -> str | None:
         return f"nvcc was ended by {process.signal}; try again, and look for what kills processes here (memory?)"
     found = _TROUBLE.search(process.stderr.text)
     return f"nvcc could not work here: {found[0]}; free disk space or memory and try again" if found else None
-
-
-def own_file(source: Source) -> str:
-    """The name under which a source is compiled and shown."""
-    return f"{source.kind}.cu"
 
 
 class Builder:
@@ -119,15 +90,25 @@ class Builder:
     def measured_on(self) -> MeasuredOn:
         """What a build says it was made with."""
         return MeasuredOn(
-            toolchain="cpu", device=None, versions=dict(self._compiler.versions), sandbox=self._confinement.level
+            toolchain=self._compiler.toolchain,
+            device=None,
+            versions=dict(self._compiler.versions),
+            sandbox=self._confinement.level,
         )
 
     def key(self, source: Source) -> str:
         """Names a build by all that decides it."""
         options = source.options
-        parts = [_recipe(), source.kind, source.text, parse_arch(options.arch).name, *checked_flags(options.flags)]
+        parts = [
+            _recipe(),
+            source.kind,
+            source.text,
+            target_of(self._compiler.paths, options).name,
+            *checked_flags(options.flags),
+        ]
         parts += [f"{name} {version}" for name, version in sorted(self._compiler.versions.items())]
         parts += [str(self._compiler.toolkit_root), str(self._compiler.paths.engine_libraries)]
+        parts += [str(self._compiler.paths.host_compiler), self._compiler.toolchain, self._compiler.paths.image]
         return content_id("build", *parts)
 
     async def build(self, source: Source) -> Build:
@@ -164,6 +145,8 @@ class Builder:
             status="compiled" if record.status == "compiled" else "failed",
             source_id=source.id,
             binary=folder / record.binary if folder is not None and record.binary is not None else None,
+            image=folder / record.image if folder is not None and record.image is not None else None,
+            symbols=record.symbols,
             diagnostics=record.diagnostics,
             kernels=record.kernels,
             reason=record.reason,
@@ -200,7 +183,8 @@ class Builder:
                 return self._not_built(source, "unavailable", trouble, started)
             record = await self._read(source, process, work, output)
             record = record.model_copy(update={"duration_s": time.monotonic() - started})
-            folder = self._cache.put(key, record, output if record.binary is not None else None)
+            image = work / image_name(self._compiler.paths, source.options, source.kind)
+            folder = self._cache.put(key, record, output if record.binary is not None else None, image)
             return self._result(source, record, folder, cached=False)
         except Unavailable as error:
             return self._not_built(source, "unavailable", str(error), started)
@@ -228,9 +212,17 @@ class Builder:
         readable = await demangle(list(symbols), self._compiler.demangler)
         diagnostics = [_explain(_with_names(d, readable)) for d in found]
         if process.exit_status == 0 and output.is_file() and not output.is_symlink():
-            kernels = kernel_resources(raw, readable, ptx, double_users(text, ptx), parse_arch(source.options.arch))
+            target = target_of(self._compiler.paths, source.options)
+            kernels = kernel_resources(raw, readable, ptx, double_users(text, ptx), target)
+            image = work / image_name(self._compiler.paths, source.options, source.kind)
             return CachedBuild(
-                status="compiled", binary=output.name, diagnostics=tuple(diagnostics), kernels=kernels, duration_s=0.0
+                status="compiled",
+                binary=output.name,
+                image=image.name if image.is_file() and not image.is_symlink() else None,
+                symbols=ptx.variables,
+                diagnostics=tuple(diagnostics),
+                kernels=kernels,
+                duration_s=0.0,
             )
         if not any(d.severity == "error" for d in diagnostics):
             how = process.signal or f"exit status {process.exit_status}"

@@ -29,6 +29,9 @@ class CachedBuild(Frozen):
     status: str
     binary: str | None
     """Name of the file in the entry's folder."""
+    image: str | None = None
+    """Name of the file with the device code, there too."""
+    symbols: tuple[str, ...] = ()
     diagnostics: tuple[Diagnostic, ...] = ()
     kernels: tuple[KernelResources, ...] = ()
     reason: str | None = None
@@ -55,15 +58,15 @@ class BuildCache:
         except (OSError, ValidationError):
             self._remove(folder)
             return None
-        if record.binary is not None and not (folder / record.binary).is_file():
+        if any(name is not None and not (folder / name).is_file() for name in (record.binary, record.image)):
             self._remove(folder)
             return None
         with contextlib.suppress(OSError):
             os.utime(folder)  # the oldest go first when the cache is full
         return record, folder
 
-    def put(self, key: str, record: CachedBuild, binary: Path | None) -> Path:
-        """Adds an entry and returns its folder; `binary` is moved into it under the name in `record`.
+    def put(self, key: str, record: CachedBuild, binary: Path | None, image: Path | None = None) -> Path:
+        """Adds an entry and returns its folder; `binary` and `image` are copied into it under the names in `record`.
 
         Raises:
             StoreError: The file system refuses, for instance because it is full.
@@ -72,10 +75,11 @@ class BuildCache:
         temporary = self._root / "tmp" / f"{key}.{os.getpid()}.{secrets.token_hex(4)}"
         try:
             temporary.mkdir(parents=True)
-            if binary is not None and record.binary is not None:
-                shutil.copyfile(binary, temporary / record.binary)
-                (temporary / record.binary).chmod(0o755)
-                _sync(temporary / record.binary)
+            for file, name, mode in ((binary, record.binary, 0o755), (image, record.image, 0o644)):
+                if file is not None and name is not None:
+                    shutil.copyfile(file, temporary / name)
+                    (temporary / name).chmod(mode)
+                    _sync(temporary / name)
             (temporary / _RECORD).write_text(record.model_dump_json(), encoding="utf-8")
             _sync(temporary / _RECORD)
             _sync(temporary)

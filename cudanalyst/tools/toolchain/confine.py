@@ -1,5 +1,6 @@
 """How a toolchain starts what it does not trust."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
@@ -7,7 +8,8 @@ from typing import Literal, Protocol
 from cudanalyst.tools.process import DEFAULT_OUTPUT_LIMIT, ProcessResult, run_process, scrubbed_environment
 from cudanalyst.tools.result import Sandbox
 
-Purpose = Literal["compile", "run"]
+Purpose = Literal["compile", "run", "gpu", "tools"]
+"""`gpu`: a run that may reach NVIDIA's devices and what their driver library reads of the system; `tools`: the same under NVIDIA's tools."""
 
 
 class Confinement(Protocol):
@@ -30,8 +32,10 @@ class Confinement(Protocol):
         stdin: bytes = b"",
         capture_bytes: int = 64 << 10,
         output_limit: int = DEFAULT_OUTPUT_LIMIT,
+        control: int | None = None,
+        stop: asyncio.Event | None = None,
     ) -> ProcessResult:
-        """Runs in `work`, with `env` added to the scrubbed environment."""
+        """Runs in `work`, with `env` added to the scrubbed environment; it inherits the descriptor `control`, and ends by `stop`."""
 
 
 class Unconfined:
@@ -52,6 +56,8 @@ class Unconfined:
         stdin: bytes = b"",
         capture_bytes: int = 64 << 10,
         output_limit: int = DEFAULT_OUTPUT_LIMIT,
+        control: int | None = None,
+        stop: asyncio.Event | None = None,
     ) -> ProcessResult:
         """As the protocol says, without confinement."""
         return await run_process(
@@ -60,7 +66,9 @@ class Unconfined:
             env=scrubbed_environment(env),
             stdin=stdin,
             timeout_s=timeout_s,
-            memory_bytes=memory_bytes,
+            memory_bytes=memory_bytes or None,
             capture_bytes=capture_bytes,
             output_limit=output_limit,
+            pass_fds=() if control is None else (control,),
+            stop=stop,
         )

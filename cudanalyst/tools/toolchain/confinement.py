@@ -1,5 +1,7 @@
 """Confines with the native launcher, and finds out how far this machine lets it."""
 
+import asyncio
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +36,25 @@ class _Limits:
 LIMITS: Final[dict[Purpose, _Limits]] = {
     "compile": _Limits(file_bytes=2 << 30, open_files=1024, processes=256),
     "run": _Limits(file_bytes=1 << 30, open_files=256, processes=128),
+    "gpu": _Limits(file_bytes=1 << 30, open_files=4096, processes=256),
+    "tools": _Limits(file_bytes=4 << 30, open_files=4096, processes=512),
 }
+GPU_READABLE: Final = (
+    "/proc/self", "/proc/driver/nvidia", "/proc/devices", "/proc/modules", "/proc/cpuinfo", "/proc/meminfo", "/proc/version",
+    "/proc/sys/vm", "/proc/sys/kernel", "/proc/uptime", "/sys", "/run/opengl-driver", "/nix/store",
+)  # fmt: skip
+"""What libcuda reads when it starts, and where distributions keep it outside /usr."""
+GPU_DEVICES: Final = ("nvidia[0-9]*", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps/*", "dxg")
+
+
+def gpu_devices(folder: Path = Path("/dev")) -> list[Path]:
+    """The device files of NVIDIA's driver that are here."""
+    return sorted(path for pattern in GPU_DEVICES for path in folder.glob(pattern) if not path.is_dir())
+
+
+def half_of_memory() -> int:
+    """Bytes that one process may have of the machine's memory where its addresses cannot be bounded."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
 
 
 def launcher_argv(
@@ -45,17 +65,30 @@ def launcher_argv(
     readable: Sequence[Path],
     memory_bytes: int,
     purpose: Purpose,
+    keep: int | None = None,
 ) -> list[str]:
     """Command line of the launcher for a command. Reads the file system only to leave out what is not there."""
     limits = LIMITS[purpose]
     argv = [str(launcher)]
-    folders = dict.fromkeys([*(Path(name) for name in SYSTEM), *readable])
+    gpu = purpose in ("gpu", "tools")
+    system = (*SYSTEM, *GPU_READABLE) if gpu else SYSTEM
+    folders = dict.fromkeys([*(Path(name) for name in system), *readable])
     for folder in folders:
         if folder.exists():
             argv += ["--ro", str(folder)]
-    for device in DEVICES:
-        if Path(device).exists():
-            argv += ["--dev", device]
+    for device in (*map(Path, DEVICES), *(gpu_devices() if gpu else ())):
+        if device.exists():
+            argv += ["--dev", str(device)]
+    if gpu:
+        argv += ["--gpu", "yes"]
+        if not memory_bytes:
+            argv += ["--data", str(half_of_memory())]
+    if purpose == "tools":
+        argv += ["--tools", "yes"]
+    if purpose == "compile":
+        argv += ["--metadata", "yes"]  # linkers make what they write executable
+    if keep is not None:
+        argv += ["--keep-fd", str(keep)]
     argv += ["--rw", str(work), "--memory", str(memory_bytes), "--file-size", str(limits.file_bytes)]
     argv += ["--files", str(limits.open_files), "--processes", str(limits.processes), "--minimum", "partial"]
     return [*argv, "--", *map(str, command)]
@@ -87,20 +120,27 @@ class Launcher:
         stdin: bytes = b"",
         capture_bytes: int = 64 << 10,
         output_limit: int = DEFAULT_OUTPUT_LIMIT,
+        control: int | None = None,
+        stop: asyncio.Event | None = None,
     ) -> ProcessResult:
         """As the protocol says.
 
         Raises:
             Unavailable: The launcher could not confine the process, which then was not started.
         """
+        command = launcher_argv(
+            self._path, argv, work=work, readable=readable, memory_bytes=memory_bytes, purpose=purpose, keep=control
+        )
         result = await run_process(
-            launcher_argv(self._path, argv, work=work, readable=readable, memory_bytes=memory_bytes, purpose=purpose),
+            command,
             cwd=work,
-            env=scrubbed_environment({"PATH": RUN_PATH, **env} if purpose == "run" else env),
+            env=scrubbed_environment(env if purpose == "compile" else {"PATH": RUN_PATH, **env}),
             stdin=stdin,
             timeout_s=timeout_s,
             capture_bytes=capture_bytes,
             output_limit=output_limit,
+            pass_fds=() if control is None else (control,),
+            stop=stop,
         )
         if result.exit_status == FAILED and result.stderr.text.startswith(_SAYS):
             raise Unavailable(

@@ -3,47 +3,55 @@
 import asyncio
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from cudanalyst.errors import Unavailable
 from cudanalyst.tools.debug import ALL_CHECKS, Check
-from cudanalyst.tools.engine.build import EngineInstallation, cache_directory, find_host_compiler, install_engine
+from cudanalyst.tools.engine.build import (
+    DRIVER_NAME,
+    EngineInstallation,
+    cache_directory,
+    find_host_compiler,
+    install_engine,
+)
 from cudanalyst.tools.result import MeasuredOn
+from cudanalyst.tools.sass import SassKernel
 from cudanalyst.tools.source import Source
-from cudanalyst.tools.toolchain import seal
+from cudanalyst.tools.timing.models import Comparison, Uncompared
 from cudanalyst.tools.toolchain.builder import Builder, Compiler
 from cudanalyst.tools.toolchain.cache import BuildCache
 from cudanalyst.tools.toolchain.confine import Confinement
-from cudanalyst.tools.toolchain.confinement import DEVICE_MEMORY, find_confinement
+from cudanalyst.tools.toolchain.confinement import find_confinement
+from cudanalyst.tools.toolchain.cpu_native import RUN_MEMORY, EngineRun, Mode, run_environment, run_natively
+from cudanalyst.tools.toolchain.disassembly import Disassembler
 from cudanalyst.tools.toolchain.discovery import Toolkit, find_tool, find_toolkit
-from cudanalyst.tools.toolchain.execution import REPORT, RUN_OUTPUT_LIMIT, check_failure, read_execution, unavailable
+from cudanalyst.tools.toolchain.execution import RUN_OUTPUT_LIMIT, check_failure, unavailable
+from cudanalyst.tools.toolchain.executor import Starter, confined
+from cudanalyst.tools.toolchain.exports import exports
 from cudanalyst.tools.toolchain.nvcc import NvccPaths
-from cudanalyst.tools.toolchain.paths import PathNames
+from cudanalyst.tools.toolchain.outcome import Unrecordable
 from cudanalyst.tools.toolchain.protocol import (
     Build,
     CandidateRequest,
     Capabilities,
+    ComparisonRequest,
     Execution,
     ExecutionRequest,
     Sanitization,
 )
+from cudanalyst.tools.toolchain.recording import Recorder
+from cudanalyst.tools.toolchain.replaying import Code, Replaying, as_native, replay
 from cudanalyst.tools.toolchain.report import COVERAGE, findings
-from cudanalyst.tools.toolchain.request import render_request
-from cudanalyst.tools.toolchain.workspace import Workspace, remove_stale, workspace
+from cudanalyst.tools.toolchain.workspace import Workspace, remove_stale
 
-Mode = Literal["run", "check", "profile"]
 DEVICE: Final = "cpu-engine"
-HOST_MEMORY: Final = 12 << 30
-"""Address space left to host code and the engine's own data."""
-RUN_MEMORY: Final[dict[Mode, int]] = {
-    "run": 2 * DEVICE_MEMORY + HOST_MEMORY,
-    "profile": 2 * DEVICE_MEMORY + HOST_MEMORY,
-    "check": 11 * DEVICE_MEMORY + HOST_MEMORY,
-}
-"""Address space of a run: the engine maps its device memory twice, and shadows each byte with nine in check mode."""
+NO_TIMING: Final = "the CPU engine interprets: how long it takes says nothing of a GPU; start the server on a machine with one (toolchain gpu)"
+SEPARATE_MEMORY: Final = Unrecordable(
+    "what init allocates lies side by side in one piece of memory where it is replayed, which would hide that one allocation is overrun into the next"
+)
 _MAX_THREADS: Final = 8
 
 
@@ -169,11 +177,11 @@ class CpuToolchain:
     async def execute(self, build: Build, request: ExecutionRequest) -> Execution:
         """Runs a build plainly, its blocks spread over the processor's cores."""
         threads = min(_MAX_THREADS, len(os.sched_getaffinity(0)))
-        return await self._run(build, request, "run", {"CUDANALYST_THREADS": str(threads)})
+        return await self._execute(build, request, "run", {"CUDANALYST_THREADS": str(threads)})
 
     async def sanitize(self, build: Build, request: ExecutionRequest, check: Check) -> Sanitization:
         """Runs a build under one check."""
-        execution = await self._run(build, request, "check", {"CUDANALYST_CHECKS": check})
+        execution = await self._execute(build, request, "check", {"CUDANALYST_CHECKS": check})
         return Sanitization(
             check=check,
             execution=execution,
@@ -182,57 +190,84 @@ class CpuToolchain:
             coverage=COVERAGE[check],
         )
 
+    async def compare(
+        self,
+        candidate: Build,  # noqa: ARG002 - the protocol's
+        baseline: Build,  # noqa: ARG002
+        requests: Sequence[ComparisonRequest],
+    ) -> tuple[Comparison | Uncompared, ...]:
+        """Not here."""
+        return (Uncompared(reason=NO_TIMING),) * len(requests)
+
     async def profile(self, build: Build, request: ExecutionRequest) -> Execution:
         """Runs a build with counters."""
-        return await self._run(build, request, "profile", {})
+        return await self._execute(build, request, "profile", {})
 
-    async def _run(self, build: Build, request: ExecutionRequest, mode: Mode, settings: Mapping[str, str]) -> Execution:
+    async def machine_code(self, build: Build) -> tuple[SassKernel, ...]:
+        """The machine code that the same compiler made for the device of the build's target; the engine does not run it.
+
+        Raises:
+            Unavailable: The disassembler or the machine code is missing; the text says what to do.
+        """
+        parts = await self._ready()
+        return await Disassembler(
+            parts.toolkit.root, parts.confinement, self._environment, self._cache / "work"
+        ).kernels(build)
+
+    async def _execute(
+        self, build: Build, request: ExecutionRequest, mode: Mode, settings: Mapping[str, str]
+    ) -> Execution:
+        """Candidates are recorded and replayed, as far as that goes; programs are their own processes."""
         if build.binary is None:
             return unavailable(f"there is no binary to run: the build's status is {build.status}")
         try:
             parts = await self._ready()
         except Unavailable as error:
             return unavailable(str(error))
-        key = seal.new_key()
-        with workspace(self._cache / "work") as work:
-            if isinstance(request, CandidateRequest):
-                text, files = render_request(str(build.binary), request)
-                work.write({"request.txt": text.encode(), **files})
-                argv: list[str | Path] = [parts.engine.runner, "request.txt"]
-                stdin = b""
-            else:
-                argv = [build.binary, *request.arguments]
-                stdin = request.stdin
-            try:
-                process = await parts.confinement.run(
-                    argv,
-                    work=work.path,
-                    readable=(parts.engine.root, build.binary.parent),
-                    env=self._run_environment(work, request, mode, {**settings, seal.VARIABLE: key.hex()}),
-                    timeout_s=request.timeout_s,
-                    memory_bytes=RUN_MEMORY[mode],
-                    purpose="run",
-                    stdin=stdin,
-                    output_limit=RUN_OUTPUT_LIMIT,
-                )
-            except Unavailable as error:
-                return unavailable(str(error))
-            names = PathNames(
-                "candidate.cu" if isinstance(request, CandidateRequest) else "program.cu",
-                {str(parts.toolkit.root): "<toolkit>", str(self._cache / "work"): "<work>"},
-            )
-            return read_execution(process, work, request, names, parts.confinement.level, key)
+        if not isinstance(request, CandidateRequest):
+            return await self._natively(parts, build.binary, request, mode, settings)
+        if mode == "check" and exports(build.binary, "init"):
+            replayed: Execution | Unrecordable = SEPARATE_MEMORY
+        else:
+            replayed = await replay(self._replaying(parts, request, mode, settings), build, request)
+        if isinstance(replayed, Execution):
+            return replayed
+        native = await self._natively(parts, build.binary, request, mode, settings)
+        return as_native(native, replayed)
 
-    def _run_environment(
-        self, work: Workspace, request: ExecutionRequest, mode: Mode, settings: Mapping[str, str]
-    ) -> dict[str, str]:
-        environment = {
-            "CUDANALYST_MODE": mode,
-            "CUDANALYST_REPORT": str(work.path / REPORT),
-            "CUDANALYST_MEMORY": str(DEVICE_MEMORY),
-            "TMPDIR": str(work.path),
-            **settings,
-        }
-        if request.max_warp_instructions is not None:
-            environment["CUDANALYST_MAX_WARP_INSTRUCTIONS"] = str(request.max_warp_instructions)
-        return environment
+    async def _natively(
+        self, parts: _Parts, binary: Path, request: ExecutionRequest, mode: Mode, settings: Mapping[str, str]
+    ) -> Execution:
+        where = EngineRun(
+            parts.engine.runner, parts.engine.root, parts.toolkit.root, parts.confinement, self._cache / "work"
+        )
+        return await run_natively(where, binary, request, mode, settings)
+
+    def _replaying(
+        self, parts: _Parts, request: CandidateRequest, mode: Mode, settings: Mapping[str, str]
+    ) -> Replaying:
+        def starter(work: Workspace, code: Code) -> Starter:
+            return confined(
+                parts.confinement,
+                work.path,
+                run_environment(work, request, mode, settings),
+                readable=(parts.engine.root, code.image.parent),
+                memory_bytes=RUN_MEMORY[mode],
+                output_limit=RUN_OUTPUT_LIMIT,
+            )
+
+        checks = {name: value for name, value in settings.items() if name == "CUDANALYST_CHECKS"}
+        return Replaying(
+            recorder=Recorder(
+                parts.engine.runner,
+                (parts.engine.root,),
+                parts.confinement,
+                self._cache / "work",
+                {str(parts.toolkit.root): "<toolkit>"},
+            ),
+            executor=parts.engine.executor,
+            starter=starter,
+            driver=parts.engine.library_dir / DRIVER_NAME,
+            recorder_settings={"CUDANALYST_MODE": mode, **checks},
+            poison=request.guard_bytes > 0,
+        )

@@ -1,10 +1,10 @@
-"""Finds the nvcc that the CPU engine needs: the first of CUDA 13.0.x among $CUDA_HOME, PATH, /usr/local and the installed wheels."""
+"""Finds nvcc among $CUDA_HOME, PATH, /usr/local and the installed wheels: for the CPU engine the first of CUDA 13.0.x."""
 
 import os
 import re
 import shutil
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -16,6 +16,14 @@ REMEDY: Final = "Install it with: pip install 'cudanalyst[cuda]' (or set CUDA_HO
 LOCAL_TOOLKITS: Final = "/usr/local"
 WANTED: Final = (13, 0)
 _PROBE_S: Final = 30.0
+
+Refusal = Callable[[tuple[int, int]], str | None]
+"""Why a toolkit of this version is of no use (empty where the version says it), or None."""
+
+
+def refused_by_engine(version: tuple[int, int]) -> str | None:
+    """The engine executes the PTX of one release."""
+    return None if version == WANTED else ""
 
 
 @dataclass(frozen=True)
@@ -69,9 +77,19 @@ def parse_version(output: str) -> str | None:
 
 
 async def find_toolkit(
-    environment: Mapping[str, str] | None = None, site_packages: Iterable[Path] | None = None
+    environment: Mapping[str, str] | None = None,
+    site_packages: Iterable[Path] | None = None,
+    *,
+    refusal: Refusal = refused_by_engine,
+    wanted: str = "CUDA 13.0",
 ) -> Toolkit:
-    """The first toolkit of CUDA 13.0.x.
+    """The first toolkit that is not refused.
+
+    Args:
+        environment: For CUDA_HOME, CUDA_PATH and PATH; None for `os.environ`.
+        site_packages: Where wheels are installed; None for this interpreter's.
+        refusal: Says why a version is of no use.
+        wanted: What is looked for, in words.
 
     Raises:
         Unavailable: There is none; the text says which others were seen and how to get one.
@@ -86,12 +104,13 @@ async def find_toolkit(
         toolkit = await _probe(path)
         if toolkit is None:
             others.append(f"{path} (does not work)")
-        elif tuple(map(int, toolkit.version.split(".")[:2])) != WANTED:
-            others.append(f"{path} (version {toolkit.version})")
-        else:
+            continue
+        major, minor = map(int, toolkit.version.split(".")[:2])
+        if (reason := refusal((major, minor))) is None:
             return toolkit
+        others.append(f"{path} (version {toolkit.version}{reason and f': {reason}'})")
     seen = f" Found, but of no use here: {', '.join(others)}." if others else ""
-    raise Unavailable(f"nvcc of CUDA 13.0 was not found.{seen} {REMEDY}")
+    raise Unavailable(f"nvcc of {wanted} was not found.{seen} {REMEDY}")
 
 
 async def _probe(nvcc: Path) -> Toolkit | None:

@@ -1,78 +1,165 @@
-"""The `gpu` toolchain: says honestly what this machine lacks for it. Building and running on a device is not part of this version."""
+"""The `gpu` toolchain: nvcc compiles for the device, and a trusted executor replays what candidates record, one lease at a time.
 
-import os
-from collections.abc import Mapping
+Programs, and candidates that cannot be recorded, run `native` on the device, in the sandbox. Everything that touches a device holds its
+lease; building, recording and judging do not.
+"""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Final, Literal
 
-from cudanalyst.tools.debug import Check
-from cudanalyst.tools.result import MeasuredOn
+from cudanalyst.errors import Unavailable
+from cudanalyst.kernels.problem import Problem, SizeGroup, SizeSet
+from cudanalyst.tools.findings import Check
+from cudanalyst.tools.gpu.lease import Lease
+from cudanalyst.tools.gpu.state import DeviceState
+from cudanalyst.tools.judge import Judgement
+from cudanalyst.tools.large import LargeVerifier, VerifiesLarge
+from cudanalyst.tools.sass import SassKernel
+from cudanalyst.tools.selection import Selection
 from cudanalyst.tools.source import Source
-from cudanalyst.tools.toolchain.discovery import find_tool
+from cudanalyst.tools.spending import spending
+from cudanalyst.tools.timing.models import Comparison, Uncompared
+from cudanalyst.tools.toolchain import gpu_tools
+from cudanalyst.tools.toolchain.disassembly import Disassembler
 from cudanalyst.tools.toolchain.execution import unavailable
-from cudanalyst.tools.toolchain.protocol import Build, Capabilities, Execution, ExecutionRequest, Sanitization
+from cudanalyst.tools.toolchain.gpu_native import run_native
+from cudanalyst.tools.toolchain.gpu_oracles import NO_CUPY
+from cudanalyst.tools.toolchain.gpu_place import GpuPlace
+from cudanalyst.tools.toolchain.gpu_session import GpuSession
+from cudanalyst.tools.toolchain.protocol import (
+    Build,
+    CandidateRequest,
+    ComparisonRequest,
+    Execution,
+    ExecutionRequest,
+    Sanitization,
+    Toolchain,
+)
+from cudanalyst.tools.toolchain.replaying import as_native
+from cudanalyst.tools.toolchain.sanitizer.running import not_run
 
-DRIVER_FILE: Final = "proc/driver/nvidia/version"
-NOT_YET: Final = "this version of cudanalyst runs nothing on a GPU yet; use the cpu toolchain"
 
+class GpuToolchain(GpuPlace):
+    """Builds, runs, checks, times and profiles on NVIDIA GPUs of this machine."""
 
-class GpuToolchain:
-    """Reports what is here of a device, its driver and NVIDIA's tools."""
-
-    def __init__(self, *, environment: Mapping[str, str] | None = None, root: Path = Path("/")) -> None:
-        """Looks under `root` for the driver's files and on the environment's PATH for tools."""
-        self._environment = os.environ if environment is None else environment
-        self._root = root
-
-    @property
-    def name(self) -> Literal["cpu", "gpu", "replay"]:
-        """`gpu`."""
-        return "gpu"
-
-    def _reason(self) -> str:
-        if not (self._root / "dev/nvidiactl").exists():
-            return "no NVIDIA GPU here: /dev/nvidiactl is missing; install NVIDIA's driver on a machine with a GPU, or use the cpu toolchain"
-        return NOT_YET
-
-    async def capabilities(self) -> Capabilities:
-        """Nothing, with a reason for each."""
-        reason = self._reason()
-        reasons = {"build": reason, "execute": reason, "sanitize": reason, "profile": reason}
-        for tool, ability in (("compute-sanitizer", "sanitize"), ("ncu", "profile")):
-            if find_tool(tool, self._environment) is None:
-                reasons[ability] += f"; {tool} is not on PATH either"
-        return Capabilities(
-            build=False, execute=False, sanitize=(), profile=False, reasons=reasons, measured_on=self._measured_on()
-        )
-
-    def _measured_on(self) -> MeasuredOn:
+    async def execute(self, build: Build, request: ExecutionRequest) -> Execution:
+        """Runs a build: replayed where its calls can be recorded, else native; the result says which, and why."""
         try:
-            driver = (self._root / DRIVER_FILE).read_text(encoding="utf-8", errors="replace").splitlines()[0]
-        except (OSError, IndexError):
-            return MeasuredOn(toolchain="gpu")
-        return MeasuredOn(toolchain="gpu", versions={"driver": driver[:200]})
+            parts = await self._ready()
+            async with self.lease("shared") as (lease, state):
+                on = self._on_device(parts, lease)
+                if not isinstance(request, CandidateRequest):
+                    return _on(await run_native(parts, build, request, lease.uuid, on.scratch), lease, state)
+                replayed = await gpu_tools.replay_plainly(on, build, request)
+                if isinstance(replayed, Execution):
+                    return _on(replayed, lease, state)
+                native = await run_native(parts, build, request, lease.uuid, on.scratch)
+        except Unavailable as error:
+            return unavailable(str(error))
+        return _on(as_native(native, replayed), lease, state)
 
-    async def build(self, source: Source) -> Build:
-        """Not here."""
-        return Build(
-            status="unavailable",
-            source_id=source.id,
-            reason=self._reason(),
-            duration_s=0.0,
-            measured_on=self._measured_on(),
-        )
+    async def sanitize(self, build: Build, request: ExecutionRequest, check: Check) -> Sanitization:
+        """Runs a build under one check of compute-sanitizer."""
+        (done,) = await self.sanitize_together(build, request, [check])
+        return done
 
-    async def execute(self, build: Build, request: ExecutionRequest) -> Execution:  # noqa: ARG002 - the protocol's
-        """Not here."""
-        return unavailable(self._reason())
+    async def sanitize_together(
+        self, build: Build, request: ExecutionRequest, checks: Sequence[Check]
+    ) -> tuple[Sanitization, ...]:
+        """Runs a build under several checks side by side: their starting up is most of what they take."""
+        try:
+            parts = await self._ready()
+            tools = await self._tool_abilities(parts)
+            if (sanitizer := tools.installed_sanitizer) is None:
+                ability = tools.of("sanitizer")
+                raise Unavailable(ability.text if ability is not None else "compute-sanitizer was not found")
+            async with self.lease("shared") as (lease, state):
+                done = await gpu_tools.sanitize(self._on_device(parts, lease), sanitizer, build, request, checks)
+        except Unavailable as error:
+            return tuple(not_run(check, str(error)) for check in checks)
+        return tuple(replace(one, execution=_on(one.execution, lease, state)) for one in done)
 
-    async def sanitize(self, build: Build, request: ExecutionRequest, check: Check) -> Sanitization:  # noqa: ARG002
-        """Not here."""
-        execution = unavailable(self._reason())
-        return Sanitization(
-            check=check, execution=execution, findings=(), failed=execution.reason, coverage="nothing was checked"
-        )
+    async def profile(self, build: Build, request: ExecutionRequest) -> Execution:
+        """Runs a build under Nsight Compute; the report holds `hardware` records."""
+        try:
+            parts = await self._ready()
+            tools = await self._tool_abilities(parts)
+            counters = tools.of("counters")
+            if tools.ncu is None or counters is None or counters.status == "unavailable":
+                raise Unavailable(counters.text if counters is not None else "Nsight Compute was not found")
+            async with self.lease() as (lease, state):
+                on, selection = self._on_device(parts, lease), request.selection or Selection()
+                execution = await gpu_tools.profile(on, tools.ncu, build, request, selection)
+        except Unavailable as error:
+            return unavailable(str(error))
+        return _on(execution, lease, state)
 
-    async def profile(self, build: Build, request: ExecutionRequest) -> Execution:  # noqa: ARG002
-        """Not here."""
-        return unavailable(self._reason())
+    async def machine_code(self, build: Build) -> tuple[SassKernel, ...]:
+        """The machine code of a build; the device is not touched.
+
+        Raises:
+            Unavailable: The disassembler or the machine code is missing; the text says what to do.
+        """
+        parts = await self._ready()
+        return await Disassembler(
+            parts.toolkit.root, parts.confinement, self._where.environment, self._where.cache / "work"
+        ).kernels(build)
+
+    async def compare(
+        self, candidate: Build, baseline: Build, requests: Sequence[ComparisonRequest]
+    ) -> tuple[Comparison | Uncompared, ...]:
+        """Times a candidate against the baseline of its problem, each time in a context that nobody else shares."""
+        try:
+            await self._ready()
+        except Unavailable as error:
+            return (Uncompared(reason=str(error)),) * len(requests)
+        async with self.evaluation() as session:
+            return await session.compare(candidate, baseline, requests)
+
+    def large_verifier(self, problem: Problem, folder: Path, secret: bytes) -> LargeVerifier | None:
+        """Verifies sizes of a problem that only a GPU runs; None where that cannot be done here."""
+        if self._parts is None or not self._oracles.possible(self._parts):
+            return None
+
+        async def verify(
+            source: Source, build: Build, group: SizeGroup, sizes: SizeSet, *, labels: tuple[str, ...], seeds: int
+        ) -> Judgement:
+            async with self.evaluation() as session:
+                verifier = (
+                    session.large_verifier(problem, folder, secret) if isinstance(session, VerifiesLarge) else None
+                )
+                if verifier is None:
+                    return Judgement(cases=(), cuda_error=None, deterministic=None, unavailable=NO_CUPY)
+                return await verifier(source, build, group, sizes, labels=labels, seeds=seeds)
+
+        return verify
+
+    @contextlib.asynccontextmanager
+    async def evaluation(self) -> AsyncIterator[Toolchain]:
+        """One executor for what follows; it is starting while the caller builds. Itself where there is no GPU."""
+        try:
+            parts = await self._ready()
+        except Unavailable:
+            yield self
+            return
+        uuid = self._rooms.fewest([one.uuid for one in parts.devices])
+        async with self._rooms.chosen(uuid):
+            session = GpuSession(self, parts, uuid)
+            try:
+                yield session
+                await session.leave()
+            finally:
+                with spending("executor's end"):
+                    await session.close()
+
+
+def _on(execution: Execution, lease: Lease, state: DeviceState) -> Execution:
+    """Adds where and in which state it ran, and how long it had waited."""
+    known = {
+        "device": lease.uuid,
+        "lease_wait_s": f"{lease.waited_s:.3f}",
+        "state": state.model_dump_json(exclude_none=True),
+    }
+    return replace(execution, extra={**execution.extra, **known})

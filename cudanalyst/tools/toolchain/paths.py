@@ -35,10 +35,6 @@ class PathNames:
                 return "<system>" + path[len(prefix) :]
         return None
 
-    def is_own(self, path: str) -> bool:
-        """Whether a path is the submitted source."""
-        return self.name(path) == self.own_file
-
     def scrub(self, text: str) -> str:
         """Replaces paths within a message; a path outside the known folders keeps only its last part."""
 
@@ -46,3 +42,11 @@ class PathNames:
             return self.name(match[0]) or "<path>/" + posixpath.basename(match[0].rstrip("/"))
 
         return _TEMPORARY.sub("", _PATH.sub(replace, text))
+
+
+def shown_file(path: str, names: PathNames) -> str | None:
+    """What to show for a path of a line table. Builds are made in folders of their own, so the submitted source is known by its name."""
+    shown = names.name(path)
+    if shown is not None and shown.startswith("<work>/") and posixpath.basename(shown) == names.own_file:
+        return names.own_file
+    return shown

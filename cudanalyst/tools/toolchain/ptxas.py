@@ -18,6 +18,12 @@ _LOC: Final = re.compile(r"\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)(?:.*?inlined_at\s+(\
 _FILE: Final = re.compile(r'\s*\.file\s+(\d+)\s+"([^"]*)"')
 _MAXNTID: Final = re.compile(r"\s*\.(?:max|req)ntid\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?")
 
+_VARIABLE: Final = re.compile(
+    r"^(?:\.(?:visible|weak|common)\s+)*\.(?:global|const)\s+(?:\.(?:attribute\([^)]*\)|\w+(?:\s+\d+)?)\s+)*([A-Za-z_]\w*)",
+    re.MULTILINE,
+)
+MAX_VARIABLES: Final = 1024
+
 
 @dataclass
 class PtxMap:
@@ -29,6 +35,8 @@ class PtxMap:
     """(PTX line where it starts, symbol), ascending; a `.func` starts one too."""
     block_threads: dict[str, int] = field(default_factory=dict)
     """Threads that `__launch_bounds__` states, by symbol."""
+    variables: tuple[str, ...] = ()
+    """Names of the module's variables in global and constant memory, as far as they are defined in it."""
 
     def source_of(self, ptx_line: int) -> tuple[str, int] | None:
         """File and line of the last `.loc` before a PTX line within the same function."""
@@ -71,6 +79,7 @@ def read_ptx(text: str, own_file: str) -> PtxMap:
             for extent in extents:
                 threads *= extent
             result.block_threads[result.entries[-1][1]] = threads
+    result.variables = tuple(dict.fromkeys(match[1] for match in _VARIABLE.finditer(text)))[:MAX_VARIABLES]
     return result
 
 

@@ -6,19 +6,22 @@ For tests, demos and counterfactuals: nothing runs. A request that was not recor
 import base64
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from cudanalyst.errors import NotFound
 from cudanalyst.tools.debug import ALL_CHECKS, Check, Finding
 from cudanalyst.tools.result import MeasuredOn
+from cudanalyst.tools.selection import Selection
 from cudanalyst.tools.source import Source
+from cudanalyst.tools.timing.models import Comparison, Uncompared
 from cudanalyst.tools.toolchain.execution import unavailable
 from cudanalyst.tools.toolchain.protocol import (
     Build,
     CandidateRequest,
     Capabilities,
+    ComparisonRequest,
     Execution,
     ExecutionRequest,
     Sanitization,
@@ -27,6 +30,7 @@ from cudanalyst.tools.toolchain.protocol import (
 from cudanalyst.values import content_id
 
 FORMAT: Final = 1
+NO_TIMING: Final = "a recording holds no device to time on; use the gpu toolchain"
 _BYTES: Final = "base64:"
 
 
@@ -34,6 +38,8 @@ def request_id(request: ExecutionRequest) -> str:
     """Identity of a request by all that it holds but its time limit, which says nothing about the work."""
     kind = "candidate" if isinstance(request, CandidateRequest) else "program"
     fields = {key: value for key, value in dataclasses.asdict(request).items() if key != "timeout_s"}
+    if request.selection in {None, Selection()}:
+        fields.pop("selection")  # what was recorded before there was a choice is what is profiled without one
     return content_id("req", kind, json.dumps(fields, sort_keys=True, default=_encode))
 
 
@@ -130,7 +136,20 @@ class ReplayToolchain:
             findings=tuple(Finding.model_validate(finding) for finding in data["findings"]),
             failed=data["failed"],
             coverage=data["coverage"],
+            broken=data.get("broken"),
+            note=data.get("note"),
+            stopped=data.get("stopped"),
+            wall_s=data.get("wall_s"),
         )
+
+    async def compare(
+        self,
+        candidate: Build,  # noqa: ARG002 - the protocol's
+        baseline: Build,  # noqa: ARG002
+        requests: Sequence[ComparisonRequest],
+    ) -> tuple[Comparison | Uncompared, ...]:
+        """Not here."""
+        return (Uncompared(reason=NO_TIMING),) * len(requests)
 
     async def profile(self, build: Build, request: ExecutionRequest) -> Execution:
         """The recorded profile."""
@@ -187,6 +206,10 @@ class RecordingToolchain:
                 "findings": [finding.model_dump(mode="json") for finding in done.findings],
                 "failed": done.failed,
                 "coverage": done.coverage,
+                "broken": done.broken,
+                "note": done.note,
+                "stopped": done.stopped,
+                "wall_s": done.wall_s,
             }
             self._write(data, "sanitize", build.source_id, request_id(request), check)
         return done

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import shutil
 import stat
 import tempfile
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from cudanalyst.errors import StoreError
+from cudanalyst.tools.toolchain.removal import remove_aside, remove_tree
 
 _CHUNK: Final = 1 << 20
 _STALE_S: Final = 3600.0
@@ -47,20 +47,35 @@ class Workspace:
     def read(self, name: str, limit: int) -> bytes | None:
         """At most `limit` bytes of a plain file, or None where there is none: links and devices do not count."""
         folder, _, base = name.rpartition("/")
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        try:
-            descriptor = os.open(base, flags, dir_fd=self._folders[folder])
-        except OSError:
+        return _read(base, self._folders[folder], limit)
+
+
+def read_plain(path: Path, limit: int) -> bytes | None:
+    """At most `limit` bytes of a plain file in a folder that may have been replaced too; None where there is none, or a link in either's place."""
+    try:
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        return _read(path.name, folder, limit)
+    finally:
+        os.close(folder)
+
+
+def _read(name: str, folder: int, limit: int) -> bytes | None:
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             return None
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                return None
-            data = bytearray()
-            while len(data) < limit and (block := os.read(descriptor, min(_CHUNK, limit - len(data)))):
-                data += block
-            return bytes(data)
-        finally:
-            os.close(descriptor)
+        data = bytearray()
+        while len(data) < limit and (block := os.read(descriptor, min(_CHUNK, limit - len(data)))):
+            data += block
+        return bytes(data)
+    finally:
+        os.close(descriptor)
 
 
 def remove_stale(parent: Path) -> None:
@@ -68,7 +83,7 @@ def remove_stale(parent: Path) -> None:
     with contextlib.suppress(OSError):  # nothing there, or another process was quicker
         for folder in parent.iterdir():
             if time.time() - folder.lstat().st_mtime > _STALE_S:
-                shutil.rmtree(folder, ignore_errors=True)
+                remove_tree(folder)
 
 
 @contextlib.contextmanager
@@ -93,4 +108,4 @@ def workspace(parent: Path) -> Iterator[Workspace]:
     finally:
         for descriptor in descriptors:
             os.close(descriptor)
-        shutil.rmtree(path, ignore_errors=True)
+        remove_aside(path)

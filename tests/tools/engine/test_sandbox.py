@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -113,6 +114,31 @@ def test_a_file_cannot_be_truncated_by_its_path(box: Box) -> None:
     assert box.secret.read_text() == SECRET
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "os.chmod({path!r}, 0o777)",
+        "os.chown({path!r}, -1, -1)",
+        "os.utime({path!r})",
+        "os.setxattr({path!r}, 'user.a', b'b')",
+    ],
+)
+def test_modes_owners_times_and_attributes_of_files_cannot_be_changed(box: Box, call: str) -> None:
+    before = box.secret.stat()
+    assert box.python(attempt(call.format(path=str(box.secret)))).stdout.text == "refused 1\n"
+    after = box.secret.stat()
+    assert (after.st_mode, after.st_mtime_ns, after.st_ctime_ns) == (
+        before.st_mode,
+        before.st_mtime_ns,
+        before.st_ctime_ns,
+    )
+
+
+def test_a_linker_may_make_what_it_writes_executable(box: Box) -> None:
+    assert box.shell("touch f && chmod +x f && test -x f", "--metadata", "yes").exit_status == 0
+    assert box.shell("touch g && chmod +x g").exit_status != 0
+
+
 @pytest.mark.parametrize("family", ["socket.AF_INET", "socket.AF_INET6", "socket.AF_UNIX", "16", "17", "38"])
 def test_no_socket_can_be_made(box: Box, family: str) -> None:
     result = box.python(attempt(f"libc.socket(int({family}), 1, 0)"))
@@ -192,6 +218,17 @@ def test_inherited_descriptors_are_closed(box: Box) -> None:
             check=False,
         )
     assert process.stdout == b""
+
+
+def test_one_inherited_descriptor_may_be_kept(box: Box) -> None:
+    with box.level_file.with_name("kept").open("w") as kept, box.secret.open() as other:
+        code = f"import os\nos.write({kept.fileno()}, b'kept')\ntry: os.fstat({other.fileno()})\nexcept OSError: print('closed')"
+        argv = [str(Path(sys.executable).resolve()), "-I", "-S", "-c", code]
+        options = ("--ro", str(Path(sys.base_prefix).resolve()), "--keep-fd", str(kept.fileno()))
+        descriptors = [kept.fileno(), other.fileno()]
+        result = asyncio.run(run_process(box.argv(argv, *options), cwd=box.work, pass_fds=descriptors, timeout_s=30))
+    assert result.stdout.text == "closed\n", result.stderr.text
+    assert box.level_file.with_name("kept").read_text() == "kept"
 
 
 def survivors(marker: str) -> list[int]:
@@ -278,3 +315,217 @@ def test_a_missing_writable_folder_is_refused(box: Box) -> None:
 def test_when_memory_runs_out_the_command_is_killed_before_others(box: Box) -> None:
     result = box.run(["/bin/cat", "/proc/self/oom_score_adj"], "--ro", "/proc")
     assert result.stdout.text.strip() == "1000", result.stderr.text
+
+
+@pytest.mark.parametrize(
+    ("statement", "gpu", "plain"),
+    [
+        ("socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET).bind('\\0cudanalyst-test')", "result", "refused"),
+        ("socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).bind('\\0cudanalyst-stream')", "result", "refused"),
+        ("socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)", "refused", "refused"),
+        ("socket.socket(socket.AF_INET, socket.SOCK_STREAM)", "refused", "refused"),
+        ("socket.socket(socket.AF_UNIX, socket.SOCK_STREAM).connect('/run/any')", "refused 1", "refused 1"),
+    ],
+)
+def test_a_drivers_library_may_listen_on_a_socket_of_its_own_and_nothing_can_be_connected(box, statement, gpu, plain):
+    assert box.python(attempt(statement), "--gpu", "yes").stdout.text.startswith(gpu)
+    assert box.python(attempt(statement)).stdout.text.startswith(plain)
+
+
+NAMES_A_THREAD = """
+import sys, threading
+def name(path):
+    try:
+        open(path, "r+").write("worker")
+    except OSError as error:
+        return type(error).__name__
+    return open(path).read().strip()
+def work():
+    print(name(f"/proc/self/task/{threading.get_native_id()}/comm"), name("/proc/self/comm"), name("/proc/1/comm"), name("/proc/self/oom_score_adj"))
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+def test_a_drivers_library_may_name_its_threads_and_nothing_else_in_proc_can_be_written(box):
+    """NVIDIA's driver ends its start with "operating system error" where it cannot."""
+    refused = "PermissionError"
+    assert box.python(NAMES_A_THREAD, "--gpu", "yes").stdout.text.split() == ["worker", refused, refused, refused]
+    assert box.python(NAMES_A_THREAD).stdout.text.split() == [refused] * 4
+
+
+def test_a_drivers_library_has_shared_memory_of_its_own_and_others_have_none(box):
+    others = Path("/dev/shm") / f"cudanalyst-test-{os.getpid()}"
+    others.write_text(SECRET)
+    code = f"""
+import os
+try:
+    open("/dev/shm/mine", "w").write("x")
+    print(os.listdir("/dev/shm"), os.statvfs("/dev/shm").f_blocks * os.statvfs("/dev/shm").f_frsize >> 20)
+except OSError as error:
+    print("refused", error.errno)
+try:
+    print(open({str(others)!r}).read())
+except OSError as error:
+    print("not there", error.errno)
+"""
+    try:
+        seen = box.python(code, "--gpu", "yes").stdout.text.splitlines()
+        without = box.python(code).stdout.text.splitlines()
+    finally:
+        others.unlink()
+    if box.level_file.read_text().startswith("full"):
+        assert seen == ["['mine'] 256", "not there 2"]
+    assert without == ["refused 13", "not there 13"]
+    assert not Path("/dev/shm/mine").exists()
+
+
+def test_a_run_on_a_gpu_is_alone_on_its_network(box):
+    code = "import os; print(os.stat('/proc/self/ns/net').st_ino)"
+    outside = str(Path("/proc/self/ns/net").stat().st_ino)
+    inside = box.python(code, "--gpu", "yes", "--ro", "/proc/self").stdout.text.strip()
+    assert inside.isdigit()
+    if box.level_file.read_text().startswith("full"):
+        assert inside != outside
+
+
+def full(box: Box) -> bool:
+    """Whether this machine gives the launcher all that it asks for."""
+    return box.run(["/bin/true"]).exit_status == 0 and box.level_file.read_text().startswith("full")
+
+
+def test_memory_in_use_is_bounded_where_addresses_are_only_reserved(box):
+    reserve = "import mmap; mmap.mmap(-1, 8 << 30, prot=0, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS); print('reserved'); bytearray(1 << 30)"
+    done = box.python(reserve, "--data", str(512 << 20))
+    assert done.stdout.text.strip() == "reserved"
+    assert "MemoryError" in done.stderr.text
+
+
+SPEAKS = """
+import os, socket
+listening = socket.create_server(("127.0.0.1", 0))
+socket.create_connection(listening.getsockname()).close()
+local = socket.socket(socket.AF_UNIX)
+local.bind("local")
+local.listen()
+socket.socket(socket.AF_UNIX).connect("local")
+print("spoke")
+"""
+
+
+def test_nvidias_tools_may_speak_with_what_they_start(box):
+    if not full(box):
+        pytest.skip("no user namespace on this machine")
+    assert box.python(SPEAKS, "--gpu", "yes", "--tools", "yes").stdout.text == "spoke\n"
+    assert "PermissionError" in box.python(SPEAKS, "--gpu", "yes").stderr.text
+
+
+def test_under_nvidias_tools_nothing_outside_can_be_reached(box, tmp_path, monkeypatch):
+    if not full(box):
+        pytest.skip("no user namespace on this machine")
+    monkeypatch.chdir(tmp_path)
+    with socket.socket(socket.AF_UNIX) as local, socket.create_server(("127.0.0.1", 0)) as service:
+        local.bind("outside")
+        local.listen()
+        code = f"""
+import os, socket
+def tried(act):
+    try:
+        return act()
+    except OSError as error:
+        return error.strerror
+print(tried(lambda: socket.socket(socket.AF_UNIX).connect({str(tmp_path / "outside")!r})))
+print(tried(lambda: socket.create_connection(("127.0.0.1", {service.getsockname()[1]}))))
+print(tried(lambda: socket.create_connection(("192.0.2.1", 80))))
+print(tried(lambda: socket.socket(socket.AF_VSOCK)), tried(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)), sep=", ")
+print(tried(lambda: open({str(box.secret)!r}).read()))
+print(tried(lambda: open("/proc/sys/kernel/core_pattern", "w")))
+print(tried(lambda: open("/proc/1/mem", "r+b")))
+print(sorted(name for name in os.listdir("/proc") if name.isdigit()))
+print(tried(lambda: os.chmod("/usr", 0o755)))
+print(tried(lambda: open("/tmp/cudanalyst-mine", "w").close()), os.path.exists("/tmp/cudanalyst-mine"))
+"""
+        seen = box.python(code, "--gpu", "yes", "--tools", "yes").stdout.text.splitlines()
+    nowhere = "No such file or directory"
+    assert seen == [
+        nowhere, "Connection refused", "Network is unreachable", "Operation not permitted, Operation not permitted", nowhere,
+        "Read-only file system", "Permission denied", "['1', '2']", "Read-only file system", "None True",
+    ]  # fmt: skip
+    assert not Path("/tmp/cudanalyst-mine").exists()
+
+
+TOLERATED = [
+    "os.mkfifo('pipe')",
+    "os.mknod('pipe', 0o600 | stat.S_IFIFO)",
+    "os.chmod('.', 0o700)",
+    "os.utime('.')",
+    "number(libc.shmget(0, 4096, 0o600))",
+    "number(libc.semget(0, 1, 0o600))",
+    "number(libc.msgget(0, 0o600))",
+]
+"""What NVIDIA's tools do when they start a program, and what reaches nobody else in a root and namespaces of its own."""
+FORBIDDEN = [
+    "os.mknod('device', 0o600 | stat.S_IFCHR, os.makedev(1, 3))",
+    "os.mknod('device', 0o600 | stat.S_IFBLK, os.makedev(8, 0))",
+    "os.mknod('socket', 0o600 | stat.S_IFSOCK)",
+    "number(libc.ptrace(16, os.getppid(), 0, 0))",
+    "number(libc.personality(0x0040000))",
+    "os.mkfifo('/usr/pipe')",
+    "os.chmod('/usr', 0o755)",
+    "os.chmod('/dev/null', 0o666)",
+]
+
+
+def number_or_error(statement: str) -> str:
+    """Code that says whether a statement was refused, also where it goes past Python's own wrappers."""
+    return f"""
+import ctypes, os, stat
+libc = ctypes.CDLL(None, use_errno=True)
+def number(answer):
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), "")
+try:
+    {statement}
+except OSError as error:
+    print("refused", type(error).__name__, error.errno)
+else:
+    print("done")
+"""
+
+
+@pytest.mark.parametrize("statement", TOLERATED)
+def test_nvidias_tools_may_make_pipes_and_modes_of_their_own_and_other_programs_may_not(box, statement):
+    if not full(box):
+        pytest.skip("no user namespace on this machine")
+    tools = box.python(number_or_error(statement), "--gpu", "yes", "--tools", "yes")
+    assert tools.stdout.text == "done\n", (tools.stdout.text, tools.stderr.text)
+    for path in box.work.iterdir():
+        path.unlink()
+    for options in (("--gpu", "yes"), ()):
+        assert box.python(number_or_error(statement), *options).stdout.text == "refused PermissionError 1\n"
+
+
+@pytest.mark.parametrize("statement", FORBIDDEN)
+def test_under_nvidias_tools_devices_other_processes_and_others_files_stay_out_of_reach(box, statement):
+    if not full(box):
+        pytest.skip("no user namespace on this machine")
+    done = box.python(number_or_error(statement), "--gpu", "yes", "--tools", "yes")
+    assert done.stdout.text.startswith("refused "), (done.stdout.text, done.stderr.text)
+
+
+def test_under_nvidias_tools_a_device_can_be_written_and_a_folder_in_a_readable_one_too(box):
+    if not full(box):
+        pytest.skip("no user namespace on this machine")
+    (box.work.parent / "shown").write_text("seen")
+    script = "echo x > /dev/null && echo mine > file && cat ../shown file; echo x > ../new"
+    done = box.shell(script, "--ro", str(box.work.parent), "--gpu", "yes", "--tools", "yes")
+    assert done.stdout.text == "seenmine\n", done.stderr.text
+    assert (box.work / "file").read_text() == "mine\n"
+    assert not (box.work.parent / "new").exists()
+
+
+def test_nvidias_tools_are_not_started_without_a_network_of_their_own(box):
+    refused = box.run(["/bin/true"], "--tools", "yes")
+    assert refused.exit_status == 125
+    assert "--gpu" in refused.stderr.text

@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -5,7 +6,7 @@ import pytest
 
 from cudanalyst.errors import Unavailable
 from cudanalyst.tools.toolchain.confine import Unconfined
-from cudanalyst.tools.toolchain.confinement import Launcher, find_confinement, launcher_argv
+from cudanalyst.tools.toolchain.confinement import Launcher, find_confinement, gpu_devices, launcher_argv
 
 pytestmark = pytest.mark.anyio
 
@@ -37,6 +38,41 @@ def test_the_command_line_lists_what_may_be_read_and_written(tmp_path):
     assert ("--minimum", "partial") in pairs
     assert "/not/there" not in argv
     assert not any(value in {"/", "/etc", "/home", "/root", "/tmp"} for _, value in pairs)
+
+
+def test_a_run_on_a_gpu_may_reach_nvidias_devices_and_others_may_not(tmp_path, monkeypatch):
+    device = tmp_path / "nvidia0"
+    device.touch()
+    monkeypatch.setattr("cudanalyst.tools.toolchain.confinement.gpu_devices", lambda: [device])
+    lines = {
+        purpose: launcher_argv(Path("/l"), ["prog"], work=tmp_path, readable=(), memory_bytes=0, purpose=purpose)
+        for purpose in ("gpu", "tools", "run", "compile")
+    }
+    assert ["--dev", str(device)] == lines["gpu"][lines["gpu"].index(str(device)) - 1 :][:2]
+    assert lines["gpu"][lines["gpu"].index("--gpu") :][:2] == ["--gpu", "yes"]
+    assert "/proc/self" in lines["gpu"]
+    assert "/proc" not in lines["gpu"]
+    assert "--tools" not in lines["gpu"]
+    assert lines["tools"][lines["tools"].index("--tools") :][:2] == ["--tools", "yes"]
+    for purpose in ("gpu", "tools"):
+        assert (
+            0
+            < int(lines[purpose][lines[purpose].index("--data") + 1])
+            < os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        )
+    for purpose in ("run", "compile"):
+        assert str(device) not in lines[purpose]
+        assert "--gpu" not in lines[purpose]
+        assert not any(word.startswith(("/proc", "/sys")) for word in lines[purpose])
+
+
+def test_nvidias_device_files_are_found_and_no_others(tmp_path):
+    for name in ("nvidia0", "nvidia17", "nvidiactl", "nvidia-uvm", "nvidia-modeset", "sda", "nvram"):
+        (tmp_path / name).touch()
+    (tmp_path / "nvidia-caps").mkdir()
+    (tmp_path / "nvidia-caps" / "nvidia-cap1").touch()
+    names = [path.name for path in gpu_devices(tmp_path)]
+    assert names == ["nvidia-cap1", "nvidia-uvm", "nvidia0", "nvidia17", "nvidiactl"]
 
 
 @pytest.mark.parametrize("level", ["full", "partial"])

@@ -6,6 +6,7 @@ from cudanalyst.errors import NotFound
 from cudanalyst.tools.compile import Diagnostic
 from cudanalyst.tools.debug import Finding
 from cudanalyst.tools.result import MeasuredOn
+from cudanalyst.tools.selection import Selection
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.toolchain.gpu import GpuToolchain
 from cudanalyst.tools.toolchain.protocol import (
@@ -51,7 +52,15 @@ class Known(GpuToolchain):
         return dataclasses.replace(EXECUTION, stdout="profiled")
 
     async def sanitize(self, build, request, check):
-        return Sanitization(check=check, execution=EXECUTION, findings=(FINDING,), failed=None, coverage="all")
+        return Sanitization(
+            check=check,
+            execution=EXECUTION,
+            findings=(FINDING,),
+            failed=None,
+            coverage="all",
+            note="not all",
+            wall_s=0.5,
+        )
 
 
 @pytest.mark.parametrize("request_", [CANDIDATE, ProgramRequest(arguments=("a",), stdin=b"\xff")])
@@ -73,6 +82,7 @@ async def test_what_was_recorded_is_replayed_exactly(tmp_path, request_):
     assert (await replay.profile(replayed, request_)).stdout == "profiled"
     checked = await replay.sanitize(replayed, request_, "memcheck")
     assert (checked.findings, checked.failed, checked.coverage) == ((FINDING,), None, "all")
+    assert (checked.broken, checked.note, checked.wall_s) == (None, "not all", 0.5)
 
 
 async def test_what_was_not_recorded_is_unavailable(tmp_path):
@@ -100,3 +110,9 @@ def test_the_time_limit_is_no_part_of_a_requests_identity():
 def test_a_missing_folder_is_said(tmp_path):
     with pytest.raises(NotFound, match="no recordings"):
         ReplayToolchain(tmp_path / "none")
+
+
+def test_what_was_recorded_without_a_selection_answers_the_usual_one():
+    usual, other = (dataclasses.replace(CANDIDATE, selection=chosen) for chosen in (Selection(), Selection("full")))
+    assert request_id(usual) == request_id(CANDIDATE)
+    assert request_id(other) != request_id(CANDIDATE)

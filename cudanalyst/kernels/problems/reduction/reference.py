@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import numpy as np
-
 
 def reference(inputs: dict[str, Any], _sizes: dict[str, int]) -> dict[str, Any]:
     """Sums."""
-    return {"out": np.array([inputs["x"].sum()])}
+    return {"out": inputs["x"].sum(keepdims=True)}

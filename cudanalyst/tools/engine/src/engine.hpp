@@ -129,8 +129,9 @@ struct Launch {
 // leave as the error of the launch; details are in the report.
 Error launch(Kernel& kernel, const Launch& launch, const uint8_t* parameters, size_t parameter_bytes);
 
-// A finding of memcheck about a call of the host API, which has no place in device code; address 0: about none.
-void report_host_finding(const std::string& kind, uint64_t address, const std::string& message);
+// A finding of memcheck about a call of the host API, which has no place in device code; `where` describes the device address that it
+// is about, or is empty.
+void report_host_finding(const std::string& kind, const std::string& where, const std::string& message);
 
 // Writes profile records and finding counts; called once at an orderly end (and from atexit).
 void finish_report();

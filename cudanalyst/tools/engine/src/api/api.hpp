@@ -44,6 +44,10 @@ CUresult driver_call(Body&& body) {
   return driver_error(body());
 }
 
+namespace lifecycle {
+void expect_fork();  // the next child goes on with CUDA
+}
+
 // Something that this engine does not do: a line in the report, and the error for the caller to return.
 int unsupported(const char* what, const char* name, const char* remedy);
 

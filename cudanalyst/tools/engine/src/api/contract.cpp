@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api.hpp"
+#include "backend.hpp"
 #include "streams.hpp"
 
 namespace cudanalyst::contract {
@@ -25,8 +26,10 @@ State& state() {
   return instance;
 }
 
-int refuse(const std::string& message) {
-  if (state().violation.empty()) state().violation = message;
+// `text` goes on after the call's name.
+int refuse(const std::string& call, const std::string& text, Refusal kind = Refusal::contract) {
+  if (state().violation.empty()) state().violation = call + text;
+  backend().refused(kind, call, text);
   return not_supported;
 }
 
@@ -47,9 +50,9 @@ bool stray() { return state().watching && !state().inside && std::this_thread::g
 
 int check_stream(const char* function, Stream& stream) {
   const std::string name = function;
-  if (stray()) return refuse(name + " by a thread of the candidate while `solve` was not running: finish all host work before returning");
+  if (stray()) return refuse(name, " by a thread of the candidate while `solve` was not running: finish all host work before returning");
   if (!state().inside) return 0;
-  if (stream.is_default()) return refuse(name + " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
+  if (stream.is_default()) return refuse(name, " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
   renew(stream);
   return 0;
 }
@@ -75,7 +78,7 @@ std::string end() {
   now.inside = false;
   for (auto& [stream, operations] : now.done)
     if (stream != now.main->id && now.main->clock[stream] < operations) {
-      refuse("work on an own stream is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) before solve returns");
+      refuse("work on an own stream", " is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) before solve returns");
       break;
     }
   return std::exchange(now.violation, {});
@@ -85,22 +88,24 @@ bool inside() { return state().inside; }
 
 int host_wait(const char* function) {
   if (!inside()) return 0;
-  return refuse(std::string(function) + " waits on the host inside solve: remove it, work on `stream` is already ordered; the caller waits");
+  return refuse(function, " waits on the host inside solve: remove it, work on `stream` is already ordered; the caller waits");
 }
 
 int allocation(const char* function) {
   if (!inside()) return 0;
-  return refuse(std::string(function) + " allocates or frees inside solve: export `size_t workspace_bytes(int64_t sizes...)` and use the workspace that is passed, or allocate in `init`");
+  return refuse(function, " allocates or frees inside solve: export `size_t workspace_bytes(int64_t sizes...)` and use the workspace that is passed, or allocate in `init`");
 }
 
 int host_work(const char* function) {
   if (!inside()) return 0;
-  return refuse(std::string(function) + " is not allowed inside solve: only launches, copies, memsets and events, ordered on `stream`");
+  return refuse(function, " is not allowed inside solve: only launches, copies, memsets and events, ordered on `stream`", Refusal::unrecordable);
 }
 
 int read_back(const char* function) {
-  if (!inside()) return 0;
-  return refuse(std::string(function) + " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)");
+  // A recorder has no data to copy, in `init` either.
+  if (!inside() && !(state().candidate && backend().recording())) return 0;
+  if (!inside()) return refuse(function, " copies to the host in `init`, which is recorded before anything runs: keep on the device what it computes", Refusal::unrecordable);
+  return refuse(function, " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)", Refusal::unrecordable);
 }
 
 // Results are the kernels' work: tables and descriptors fit in this, an answer computed on the host does not.
@@ -109,19 +114,24 @@ int upload(const char* function, size_t bytes) {
   if (!inside()) return 0;
   state().uploaded += std::min<uint64_t>(bytes, most + 1);
   if (state().uploaded <= most) return 0;
-  return refuse(std::string(function) + " copies more than 64 KB from the host in one call of solve: compute on the device, or upload tables in `init`");
+  return refuse(function, " copies more than 64 KB from the host in one call of solve: compute on the device, or upload tables in `init`");
 }
 
 int host_memory(const char* function) {
   if (!state().candidate) return 0;
-  return refuse(std::string(function) + ": a candidate may use device memory only, none that host code reaches too (managed, pinned or registered); use cudaMalloc in `init`, or the workspace");
+  return refuse(function, ": a candidate may use device memory only, none that host code reaches too (managed, pinned or registered); use cudaMalloc in `init`, or the workspace", Refusal::unrecordable);
+}
+
+int lasting(const char* function) {
+  if (!backend().recording()) return 0;
+  return refuse(function, " changes the device for whatever runs after it: leave it out");
 }
 
 int work(const char* function, Stream& stream) {
   if (int error = check_stream(function, stream)) return error;
   if (!inside()) return 0;
   if (!stream.forked)
-    return refuse(std::string(function) + " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
+    return refuse(function, " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
   stream.clock[stream.id] = ++state().done[stream.id];
   return 0;
 }

@@ -9,7 +9,7 @@ namespace {
 
 std::string whose(const void* pointer) {
   if (!pointer) return "a null pointer";
-  return host_memory::on_device(pointer) ? "device memory (" + memory::describe(reinterpret_cast<uint64_t>(pointer)) + ")" : "host memory";
+  return host_memory::on_device(pointer) ? "device memory (" + backend().describe(reinterpret_cast<uint64_t>(pointer)) + ")" : "host memory";
 }
 
 const char* name_of(cudaMemcpyKind kind) {
@@ -27,10 +27,10 @@ std::string overrun(const CopyCall& call) {
   const auto check = [&](const void* pointer, size_t pitch, const char* what) -> std::string {
     const auto address = reinterpret_cast<uint64_t>(pointer);
     const size_t bytes = (call.rows - 1) * pitch + call.row_bytes;
-    if (!host_memory::on_device(pointer) || memory::host_view(address, bytes)) return "";
-    const auto found = memory::find(address);
+    if (!host_memory::on_device(pointer) || backend().holds(address, bytes)) return "";
+    const auto found = backend().find(address);
     const std::string why = found && !found->live ? "it was freed before" : "it ends before that";
-    return std::string(what) + " needs " + std::to_string(bytes) + " B from " + memory::describe(address) + " on, and " + why;
+    return std::string(what) + " needs " + std::to_string(bytes) + " B from " + backend().describe(address) + " on, and " + why;
   };
   const std::string to = check(call.to, call.to_pitch, "the destination");
   return to.empty() ? check(call.from, call.from_pitch, "the source") : to;
@@ -68,7 +68,7 @@ int copy(const CopyCall& call) {
   if (overflows(call.rows, call.to_pitch) || overflows(call.rows, call.from_pitch)) return invalid_value;
   if (int error = check_kind(call.kind, to_device, from_device))
     return bad_copy(error, call, std::string(name_of(call.kind)) + " does not fit a copy from " + whose(call.from) + " to " + whose(call.to));
-  if (config().checks & memcheck)
+  if ((config().checks & memcheck) || backend().recording())
     if (const std::string why = overrun(call); !why.empty()) return bad_copy(invalid_value, call, why);
   if (call.blocking) {
     if (int error = contract::host_wait(call.caller)) return error;
@@ -94,7 +94,7 @@ int fill(const FillCall& call) {
   if (call.rows > 1 && call.pitch < call.row_elements * call.element_bytes) return invalid_value;
   // The whole range is checked first: a GPU refuses such a call before it writes anything.
   if (call.row_elements > SIZE_MAX / call.element_bytes) return invalid_value;
-  if (!memory::host_view(address, (call.rows - 1) * call.pitch + call.row_elements * call.element_bytes)) return invalid_value;
+  if (!backend().holds(address, (call.rows - 1) * call.pitch + call.row_elements * call.element_bytes)) return invalid_value;
   if (int error = contract::work(call.caller, *stream)) return error;
   return backend().fill({address, call.pattern, call.element_bytes, call.row_elements, call.rows, call.pitch, stream});
 }
@@ -195,7 +195,7 @@ namespace {
 cudaError_t fill_bytes(const char* caller, void* to, int value, size_t bytes, size_t rows, size_t pitch, cudaStream_t stream) {
   return runtime_call([&] {
     return fill({.caller = caller, .to = to, .pattern = static_cast<uint8_t>(value), .element_bytes = 1, .row_elements = bytes, .rows = rows, .pitch = pitch, .stream = stream});
-  });
+  }, caller);
 }
 
 cudaError_t fill_3d(const char* caller, cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) {

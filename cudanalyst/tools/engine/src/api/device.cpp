@@ -24,6 +24,7 @@ constexpr int last_attribute = 147;
 struct Table {
   std::string name = "cudanalyst CPU engine (attributes of an NVIDIA H200)";
   std::map<int, int> attributes{std::begin(h200), std::end(h200)};
+  bool replaced = false;
 
   Table() {
     const std::string& path = config().device_path;
@@ -59,7 +60,7 @@ struct Table {
   }
 };
 
-const Table& table() {
+Table& table() {
   static auto& instance = *new Table;
   return instance;
 }
@@ -70,7 +71,12 @@ int attribute(int id) {
   auto at = table().attributes.find(id);
   return at == table().attributes.end() ? 0 : at->second;
 }
-bool has_attribute(int id) { return id >= 1 && id <= last_attribute; }
+bool has_attribute(int id) { return table().replaced ? table().attributes.contains(id) : id >= 1 && id <= last_attribute; }
+void replace(const std::string& name, std::map<int, int> attributes) {
+  table().name = name;
+  table().attributes = std::move(attributes);
+  table().replaced = true;
+}
 int architecture() { return attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor); }
 const std::string& name() { return table().name; }
 
@@ -114,6 +120,7 @@ CUDANALYST_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr id,
     if (!value || !device::has_attribute(id)) return invalid_value;
     if (device) return cudaErrorInvalidDevice;
     *value = attribute(id);
+    backend().asked("attribute " + std::to_string(id), *value);
     return success;
   });
 }
@@ -163,6 +170,7 @@ CUDANALYST_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return runtime_call([&]() -> int {
     if (limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
     if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+    if (int error = contract::lasting("cudaDeviceSetLimit")) return error;
     limits[limit] = value;
     return success;
   });
@@ -175,7 +183,9 @@ CUDANALYST_API cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* val
   return runtime_call([&] { *value = cudaSharedMemBankSizeFourByte; return 0; });
 }
 CUDANALYST_API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return runtime_call([] { return 0; }); }
-CUDANALYST_API cudaError_t cudaCtxResetPersistingL2Cache() { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaCtxResetPersistingL2Cache() {
+  return runtime_call([] { return contract::lasting("cudaCtxResetPersistingL2Cache"); });
+}
 CUDANALYST_API cudaError_t cudaProfilerStart() { return runtime_call([] { return 0; }); }
 CUDANALYST_API cudaError_t cudaProfilerStop() { return runtime_call([] { return 0; }); }
 

@@ -95,12 +95,13 @@ CUDANALYST_API CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) 
   });
 }
 CUDANALYST_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) { return std::memcpy(uuid->bytes, "cudanalyst-cpu-0", sizeof uuid->bytes), CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = config().memory_bytes, CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = backend().total_bytes(), CUDA_SUCCESS; }
 CUDANALYST_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute id, CUdevice device) {
   return plain([&]() -> int {
     if (int error = device_only(device)) return error;
     if (!value || !device::has_attribute(id)) return invalid_value;
     *value = device::attribute(id);
+    backend().asked("attribute " + std::to_string(id), *value);
     return success;
   });
 }
@@ -230,3 +231,10 @@ CUDANALYST_API cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, 
   return finish(error ? cudaErrorSymbolNotFound : cudaSuccess);
 }
 CUDANALYST_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz);
+CUDANALYST_API cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags, cudaDriverEntryPointQueryResult* status) {
+  return cudaGetDriverEntryPointByVersion(symbol, function, CUDA_VERSION, flags, status);
+}
+// Not by the macro: the type of a deprecated function cannot be named without a warning.
+CUDANALYST_API cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long flags, cudaDriverEntryPointQueryResult* status) {
+  return cudaGetDriverEntryPointByVersion(symbol, function, CUDA_VERSION, flags, status);
+}

@@ -44,11 +44,11 @@ int function_attribute(const Function& function, int id, int& value) {
   switch (id) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: value = function.max_threads(); return success;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: value = static_cast<int>(function.static_shared()); return success;
-    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: value = 0; return success;
+    case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: value = static_cast<int>(function.constant_bytes()); return success;
     case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: value = static_cast<int>(function.info().local_bytes); return success;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: value = function.registers(); return success;
-    case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: value = device::architecture(); return success;
+    case CU_FUNC_ATTRIBUTE_PTX_VERSION: value = function.ptx_version(); return success;
+    case CU_FUNC_ATTRIBUTE_BINARY_VERSION: value = function.binary_version(); return success;
     case CU_FUNC_ATTRIBUTE_CACHE_MODE_CA: value = 0; return success;
     case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: value = function.max_dynamic(); return success;
     case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: value = function.carveout; return success;
@@ -108,14 +108,14 @@ CUDANALYST_API CUresult cuMemHostGetDevicePointer(CUdeviceptr* address, void* ho
 }
 CUDANALYST_API CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return driver_call([&] {
-    *free = memory::free_bytes();
-    *total = config().memory_bytes;
+    *free = backend().free_bytes();
+    *total = backend().total_bytes();
     return 0;
   });
 }
 CUDANALYST_API CUresult cuMemGetAddressRange(CUdeviceptr* base, size_t* bytes, CUdeviceptr address) {
   return driver_call([&]() -> int {
-    const auto found = memory::find(address);
+    const auto found = backend().find(address);
     if (!found || !found->live) return CUDA_ERROR_NOT_FOUND;
     if (base) *base = found->address;
     if (bytes) *bytes = found->bytes;
@@ -167,6 +167,9 @@ CUDANALYST_API CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned fl
 CUDANALYST_API CUresult cuStreamCreate(CUstream* handle, unsigned flags) { return cuStreamCreateWithPriority(handle, flags, 0); }
 CUDANALYST_API CUresult cuStreamDestroy(CUstream handle) {
   return driver_call([&] { return streams::destroy(handle); });
+}
+CUDANALYST_API CUresult cuStreamSetAttribute(CUstream handle, CUstreamAttrID id, const CUstreamAttrValue* value) {
+  return driver_error(cudaStreamSetAttribute(handle, static_cast<cudaStreamAttrID>(id), reinterpret_cast<const cudaStreamAttrValue*>(value)));
 }
 CUDANALYST_API CUresult cuStreamSynchronize(CUstream handle) {
   return driver_call([&]() -> int {

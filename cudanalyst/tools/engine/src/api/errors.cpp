@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "api.hpp"
+#include "backend.hpp"
 
 namespace cudanalyst::errors {
 namespace {
@@ -96,11 +97,12 @@ void note_not_executed(int error) {
 }
 
 int because(int error, const char* kind, const std::string& why, uint64_t address) {
-  if (config().checks & memcheck) reason = {error, kind, why, address};
+  if ((config().checks & memcheck) || backend().recording()) reason = {error, kind, why, address};
   return error;
 }
 
 void report_failure(int error, const char* function) {
+  backend().failed(function, error, reason.error == error ? reason.why : "");
   if (!(config().checks & memcheck) || broken || !is_misuse(error)) return;
   std::string call = function;
   const bool launch = call.find("aunch") != std::string::npos;
@@ -108,7 +110,7 @@ void report_failure(int error, const char* function) {
   const bool known = reason.error == error;
   std::string message = call + " failed with " + name(error) + " (" + description(error) + ")";
   if (known) message += ": " + reason.why;
-  report_host_finding(known ? reason.kind : launch ? "invalid_launch" : "api_error", known ? reason.address : 0, message);
+  report_host_finding(known ? reason.kind : launch ? "invalid_launch" : "api_error", known && reason.address ? backend().describe(reason.address) : "", message);
   reason = {};
 }
 
@@ -164,6 +166,7 @@ int unsupported(const char* what, const char* name, const char* remedy) {
   line += R"(,"file":null,"line":null,"message":)";
   append_json_string(line, remedy);
   report_line(line + "}");
+  backend().refused(Refusal::unrecordable, name, std::string(": ") + remedy);
   errors::note_not_executed(not_supported);
   return not_supported;
 }

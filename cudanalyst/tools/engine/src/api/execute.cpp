@@ -65,9 +65,14 @@ class Execute final : public Backend {
 
 }  // namespace
 
-Backend& backend() {
-  static auto& instance = *new Execute;
+namespace {
+Backend*& current() {
+  static Backend* instance = new Execute;
   return instance;
 }
+}  // namespace
+
+Backend& backend() { return *current(); }
+void use(Backend& other) { current() = &other; }
 
 }  // namespace cudanalyst

@@ -37,7 +37,7 @@ int allocate(void** pointer, size_t bytes, memory::Kind kind) {
   if (!pointer) return invalid_value;
   *pointer = nullptr;
   if (!bytes) return success;
-  const uint64_t address = memory::allocate(bytes, kind);
+  const uint64_t address = backend().allocate(bytes, kind);
   if (!address) return out_of_memory;
   *pointer = reinterpret_cast<void*>(address);
   return success;
@@ -47,8 +47,8 @@ int allocate(void** pointer, size_t bytes, memory::Kind kind) {
 
 Place place_of(const void* pointer) {
   if (holding(registry().pinned, number(pointer)) || holding(registry().registered, number(pointer))) return Place::pinned;
-  if (!memory::is_device(pointer)) return Place::pageable;
-  const auto found = memory::find(number(pointer));
+  if (!backend().on_device(pointer)) return Place::pageable;
+  const auto found = backend().find(number(pointer));
   return found && found->kind == memory::Kind::managed ? Place::managed : Place::device;
 }
 
@@ -83,9 +83,9 @@ namespace {
 // Releases, or says why the pointer cannot be freed.
 int release(void* pointer, const char* wanted) {
   const uint64_t address = number(pointer);
-  if (memory::release(address) == success) return success;
-  const auto found = memory::find(address);
-  if (!found) return errors::because(invalid_value, "invalid_free", std::string("the pointer is not one that ") + wanted + " gave", memory::is_device(pointer) ? address : 0);
+  if (backend().release(address) == success) return success;
+  const auto found = backend().find(address);
+  if (!found) return errors::because(invalid_value, "invalid_free", std::string("the pointer is not one that ") + wanted + " gave", backend().on_device(pointer) ? address : 0);
   if (!found->live) return errors::because(invalid_value, "double_free", "it was freed before", address);
   return errors::because(invalid_value, "invalid_free", "the pointer is not the start of its allocation", address);
 }
@@ -100,7 +100,7 @@ int free_device(void* pointer) {
 int free_pinned(void* pointer) {
   if (!pointer) return success;
   if (!registry().pinned.erase(number(pointer))) {
-    const auto found = memory::find(number(pointer));
+    const auto found = backend().find(number(pointer));
     const bool twice = found && !found->live;
     return errors::because(invalid_value, twice ? "double_free" : "invalid_free", twice ? "it was freed before" : "the pointer is not one that cudaMallocHost or cudaHostAlloc gave");
   }
@@ -188,7 +188,7 @@ CUDANALYST_API cudaError_t cudaHostGetDevicePointer(void** device_pointer, void*
   return runtime_call([&]() -> int {
     unsigned ignored = 0;
     if (!device_pointer || flags || !pinned_flags(pointer, ignored)) return invalid_value;
-    if (!memory::is_device(pointer))
+    if (!backend().on_device(pointer))
       return unsupported("function", "cudaHostGetDevicePointer", "kernels cannot reach memory of cudaHostRegister on the CPU engine; allocate it with cudaHostAlloc");
     *device_pointer = pointer;
     return success;
@@ -201,8 +201,8 @@ CUDANALYST_API cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
 CUDANALYST_API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return runtime_call([&]() -> int {
     if (!free || !total) return invalid_value;
-    *free = memory::free_bytes();
-    *total = config().memory_bytes;
+    *free = backend().free_bytes();
+    *total = backend().total_bytes();
     return success;
   });
 }
@@ -210,7 +210,7 @@ CUDANALYST_API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 CUDANALYST_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   return runtime_call([&]() -> int {
     if (!attributes) return invalid_value;
-    const bool known = memory::is_device(pointer) && memory::find(reinterpret_cast<uint64_t>(pointer)).has_value();
+    const bool known = backend().on_device(pointer) && backend().find(reinterpret_cast<uint64_t>(pointer)).has_value();
     Place place = place_of(pointer);
     if (place == Place::device && !known) place = Place::pageable;
     void* address = const_cast<void*>(pointer);

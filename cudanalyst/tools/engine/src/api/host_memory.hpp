@@ -1,12 +1,13 @@
 // Allocations as the API tells them apart, and where a pointer points.
 #pragma once
 #include "api.hpp"
+#include "backend.hpp"
 
 namespace cudanalyst::host_memory {
 
 enum class Place { pageable, pinned, device, managed };
 Place place_of(const void* pointer);
-inline bool on_device(const void* pointer) { return memory::is_device(pointer); }  // reachable by kernels
+inline bool on_device(const void* pointer) { return backend().on_device(pointer); }  // reachable by kernels
 
 int allocate_device(void** pointer, size_t bytes);
 int allocate_managed(void** pointer, size_t bytes, unsigned flags);

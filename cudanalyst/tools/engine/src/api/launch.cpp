@@ -9,7 +9,9 @@
 namespace cudanalyst {
 namespace {
 
-int bad_launch(int error, const std::string& why) { return errors::because(error, "invalid_launch", why); }
+int bad_launch(int error, const std::string& why) {
+  return errors::because(error, "invalid_launch", why);
+}
 
 std::string extents(const Dim3& size) { return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z); }
 
@@ -62,10 +64,10 @@ int read_attribute(const cudaLaunchAttribute& attribute, Launch& shape) {
     case cudaLaunchAttributeClusterDimension:
       shape.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
       return shape.cluster.x && shape.cluster.y && shape.cluster.z ? success : invalid_value;
+    case cudaLaunchAttributeAccessPolicyWindow: return contract::lasting("an access policy window");
     // These change when and where blocks run, not what they compute.
     case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributePriority:
-    case cudaLaunchAttributeAccessPolicyWindow:
     case cudaLaunchAttributePreferredClusterDimension:
     case cudaLaunchAttributeClusterSchedulingPolicyPreference:
     case cudaLaunchAttributeProgrammaticStreamSerialization:

@@ -9,6 +9,7 @@
 #include <new>
 
 #include "api.hpp"
+#include "backend.hpp"
 #include "contract.hpp"
 #include "errors.hpp"
 #include "report/seal.hpp"
@@ -20,6 +21,7 @@ namespace {
 
 std::atomic<bool> forked = false;  // a GPU's context does not survive fork in the child either
 std::atomic<bool> by_runner = false, runner_done = false;
+std::atomic<bool> expected = false;
 pid_t owner = 0;
 
 void write_end() {
@@ -43,7 +45,8 @@ __attribute__((constructor)) void start() {
                  [] {
                    // Owned by a thread of the parent, so it cannot be unlocked here.
                    new (&api_mutex()) std::recursive_mutex;
-                   forked = true;
+                   if (expected.exchange(false)) owner = getpid();
+                   else forked = true;
                  });
 }
 
@@ -51,11 +54,11 @@ __attribute__((constructor)) void start() {
 void on_bad_access(int signal, siginfo_t* about, void*) {
   std::signal(signal, SIG_DFL);  // the access is tried again when this returns
   const uint64_t address = reinterpret_cast<uint64_t>(about->si_addr);
-  if (getpid() != owner || forked || !memory::is_device(about->si_addr)) return;
+  if (getpid() != owner || forked || !backend().on_device(about->si_addr)) return;
   alarm(2);  // ends the process should a lock be held
-  const std::string message = "Host code dereferenced device memory at " + memory::describe(address) + ": copy it with cudaMemcpy, or allocate it with cudaMallocManaged";
+  const std::string message = "Host code dereferenced device memory at " + backend().describe(address) + ": copy it with cudaMemcpy, or allocate it with cudaMallocManaged";
   std::fprintf(stderr, "cudanalyst: %s\n", message.c_str());
-  if (config().checks & memcheck) report_host_finding("host_access", address, message);
+  if (config().checks & memcheck) report_host_finding("host_access", backend().describe(address), message);
   alarm(0);
 }
 
@@ -69,6 +72,8 @@ void watch_host_accesses() {
 }
 
 }  // namespace
+
+void lifecycle::expect_fork() { expected = true; }
 
 int enter() {
   static const bool watching = (watch_host_accesses(), true);
@@ -120,7 +125,7 @@ void finish_run() {
   write_end();
 }
 
-constexpr RunnerInterface runner_interface{runner_interface_version, name_buffer, begin_call, end_call, report_call, report_download, finish_run};
+const RunnerInterface runner_interface{runner_interface_version, name_buffer, begin_call, end_call, report_call, report_download, finish_run, record::record_interface()};
 
 }  // namespace
 

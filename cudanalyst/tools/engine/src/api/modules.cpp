@@ -24,6 +24,7 @@ struct Registry {
   std::map<const void*, Registered> functions, variables;
   std::set<const void*> handles;
   std::map<const Image*, std::unique_ptr<Image>> images;
+  std::vector<std::unique_ptr<Image>> unloaded;
 };
 
 Registry& registry() {
@@ -46,11 +47,16 @@ int refuse_image(const std::string& problem) {
 }  // namespace
 
 int Function::registers() const {
+  if (facts) return facts->registers;
   auto at = image->resources.find(symbol);
   return at == image->resources.end() ? 0 : at->second.registers;
 }
 
+int Function::ptx_version() const { return facts ? facts->ptx_version : device::architecture(); }
+int Function::binary_version() const { return facts ? facts->binary_version : device::architecture(); }
+
 int Function::max_threads() const {
+  if (facts) return facts->max_threads;
   const KernelInfo& about = info();
   int most = device::attribute(cudaDevAttrMaxThreadsPerBlock);
   if (about.max_threads) most = std::min<int>(most, about.max_threads);
@@ -72,6 +78,7 @@ size_t Function::argument_bytes() const {
 int Image::load() {
   if (loaded) return error;
   loaded = true;
+  if (backend().modules()) return error = success;
   std::string_view ptx = text;
   std::string message;
   if (!containers.empty()) {
@@ -106,15 +113,19 @@ Function* Image::function(std::string_view symbol, int& failure) {
   if (failure) return nullptr;
   for (auto& known : functions)
     if (known->symbol == symbol) return known.get();
-  Kernel* kernel = find_kernel(*module, symbol);
-  if (!kernel) {
-    failure = invalid_device_function;
-    return nullptr;
-  }
   auto made = std::make_unique<Function>();
   made->image = this;
   made->symbol = symbol;
-  made->kernel = kernel;
+  if (const ModuleTable* table = backend().modules()) {
+    if (auto at = table->kernels.find(symbol); at != table->kernels.end()) made->facts = &at->second;
+    else backend().refused(Refusal::unrecordable, symbol, "the kernel is not in the module that was built from the candidate");
+  } else {
+    made->kernel = find_kernel(*module, symbol);
+  }
+  if (!made->facts && !made->kernel) {
+    failure = invalid_device_function;
+    return nullptr;
+  }
   registry().handles.insert(made.get());
   functions.push_back(std::move(made));
   return functions.back().get();
@@ -122,6 +133,11 @@ Function* Image::function(std::string_view symbol, int& failure) {
 
 int Image::variable(std::string_view symbol, Symbol& found) {
   if (int failure = load()) return failure;
+  if (const ModuleTable* table = backend().modules()) {
+    if (auto known = table->variables.find(symbol); known != table->variables.end()) return found = known->second, success;
+    backend().refused(Refusal::unrecordable, symbol, "the variable is not in the module that was built from the candidate");
+    return invalid_symbol;
+  }
   auto at = find_variable(*module, symbol);
   if (!at) return invalid_symbol;
   found = *at;
@@ -160,6 +176,10 @@ Image* load(const void* data, int& error) {
     error = invalid_value;
     return nullptr;
   }
+  if (backend().modules()) {
+    error = unsupported("module", "loading a module", "device code that is loaded at run time is not in the module that was built from the candidate");
+    return nullptr;
+  }
   auto image = std::make_unique<Image>();
   image->containers = fatbin::unwrap(data);
   if (image->containers.empty()) {
@@ -186,10 +206,18 @@ void unload(Image* image) {
   for (auto& function : image->functions) known.handles.erase(function.get());
   std::erase_if(known.functions, [&](auto& entry) { return entry.second.image == image; });
   std::erase_if(known.variables, [&](auto& entry) { return entry.second.image == image; });
-  known.images.erase(image);
+  auto entry = known.images.extract(image);
+  // What a profile or a check still has to tell of names its kernels.
+  if (config().mode != Mode::run) known.unloaded.push_back(std::move(entry.mapped()));
 }
 
 bool is_function(const void* handle) { return registry().handles.contains(handle); }
+
+std::vector<std::string> variable_names() {
+  std::set<std::string> names;
+  for (auto& [host, variable] : registry().variables) names.insert(variable.symbol);
+  return {names.begin(), names.end()};
+}
 
 }  // namespace modules
 }  // namespace cudanalyst

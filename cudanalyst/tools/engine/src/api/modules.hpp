@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "api.hpp"
+#include "backend.hpp"
 #include "fatbin.hpp"
 
 namespace cudanalyst {
@@ -16,13 +17,17 @@ struct Image;
 struct Function {
   Image* image = nullptr;
   std::string symbol;
-  Kernel* kernel = nullptr;  // set once the image is loaded
+  Kernel* kernel = nullptr;  // set once the image is loaded, unless
+  const KernelFacts* facts = nullptr;  // the code is elsewhere
   int max_dynamic_shared = -1;  // what cudaFuncSetAttribute allowed, or -1
   int carveout = -1;
   bool nonportable_cluster = false;
 
-  const KernelInfo& info() const { return cudanalyst::info(*kernel); }
+  const KernelInfo& info() const { return facts ? facts->info : cudanalyst::info(*kernel); }
   int registers() const;  // of the device's own machine code where that is embedded, else 0: not known
+  size_t constant_bytes() const { return facts ? facts->constant_bytes : 0; }
+  int ptx_version() const;
+  int binary_version() const;
   size_t static_shared() const { return info().static_shared_bytes; }
   int max_threads() const;
   int max_dynamic() const;  // bytes that a launch may ask for
@@ -59,6 +64,7 @@ Image* load(const void* data, int& error);
 Image* find(const void* handle);  // nullptr unless it is an image
 void unload(Image* image);
 bool is_function(const void* handle);
+std::vector<std::string> variable_names();  // of registered host code, each once
 }  // namespace modules
 
 }  // namespace cudanalyst

@@ -3,6 +3,7 @@
 #include <climits>
 
 #include "device.hpp"
+#include "errors.hpp"
 #include "launch.hpp"
 
 namespace cudanalyst::occupancy {
@@ -26,16 +27,21 @@ size_t shared_of(const Function& function, size_t dynamic) {
   return (bytes + shared_unit - 1) / shared_unit * shared_unit;
 }
 
+int resident_blocks(const Function& function, int threads, size_t dynamic) {
+  // Not the kernel's own bound: the driver counts a block beyond __launch_bounds__ as if it could be launched (seen on an H200).
+  if (threads > device::attribute(cudaDevAttrMaxThreadsPerBlock) || dynamic > static_cast<size_t>(function.max_dynamic())) return 0;
+  const int warp = device::attribute(cudaDevAttrWarpSize), warps = (threads + warp - 1) / warp;
+  const int by_warps = device::attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / warp / warps;
+  const int by_shared = static_cast<int>(device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / shared_of(function, dynamic));
+  return std::min({device::attribute(cudaDevAttrMaxBlocksPerMultiprocessor), by_warps, by_registers(function, warps), by_shared});
+}
+
 }  // namespace
 
 int active_blocks(const Function& function, int threads, size_t dynamic, int& blocks) {
   if (threads <= 0) return invalid_value;
-  blocks = 0;
-  if (threads > function.max_threads() || dynamic > static_cast<size_t>(function.max_dynamic())) return success;
-  const int warp = device::attribute(cudaDevAttrWarpSize), warps = (threads + warp - 1) / warp;
-  const int by_warps = device::attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / warp / warps;
-  const int by_shared = static_cast<int>(device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / shared_of(function, dynamic));
-  blocks = std::min({device::attribute(cudaDevAttrMaxBlocksPerMultiprocessor), by_warps, by_registers(function, warps), by_shared});
+  blocks = resident_blocks(function, threads, dynamic);
+  backend().asked("occupancy " + function.symbol + " " + std::to_string(threads) + " " + std::to_string(dynamic), blocks);
   return success;
 }
 
@@ -55,12 +61,12 @@ using namespace cudanalyst;
 
 namespace {
 template <typename Body>
-cudaError_t of_function(const void* host, Body&& body) {
+cudaError_t of_function(const void* host, Body&& body, const char* caller = __builtin_FUNCTION()) {
   return runtime_call([&]() -> int {
     Function* function = nullptr;
     if (int error = modules::function_for(host, function)) return error;
     return body(*function);
-  });
+  }, caller);
 }
 }  // namespace
 
@@ -82,7 +88,9 @@ CUDANALYST_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
     attributes->localSizeBytes = function.info().local_bytes;
     attributes->maxThreadsPerBlock = function.max_threads();
     attributes->numRegs = function.registers();
-    attributes->ptxVersion = attributes->binaryVersion = device::architecture();
+    attributes->constSizeBytes = function.constant_bytes();
+    attributes->ptxVersion = function.ptx_version();
+    attributes->binaryVersion = function.binary_version();
     attributes->maxDynamicSharedSizeBytes = function.max_dynamic();
     attributes->preferredShmemCarveout = function.carveout;
     attributes->nonPortableClusterSizeAllowed = function.nonportable_cluster;
@@ -95,7 +103,8 @@ int set_function_attribute(Function& function, int attribute, int value) {
   switch (attribute) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize: {
       const int most = device::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - static_cast<int>(function.static_shared());
-      if (value < 0 || value > most) return invalid_value;
+      if (value < 0 || value > most)
+        return errors::because(invalid_value, "api_error", "`" + function.info().name + "` cannot have " + std::to_string(value) + " B of dynamic shared memory: at most " + std::to_string(most) + " B are left of what the device allows a block");
       function.max_dynamic_shared = value;
       return success;
     }

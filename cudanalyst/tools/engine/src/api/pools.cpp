@@ -33,11 +33,11 @@ Pool* find(cudaMemPool_t handle) {
 cudaMemPool_t handle_of(Pool* pool) { return reinterpret_cast<cudaMemPool_t>(pool); }
 
 template <typename Body>
-cudaError_t of_pool(cudaMemPool_t handle, Body&& body) {
+cudaError_t of_pool(cudaMemPool_t handle, Body&& body, const char* caller = __builtin_FUNCTION()) {
   return runtime_call([&]() -> int {
     Pool* pool = find(handle);
     return pool ? body(*pool) : static_cast<int>(invalid_value);
-  });
+  }, caller);
 }
 
 bool is_wide(cudaMemPoolAttr attribute) { return attribute >= cudaMemPoolAttrReleaseThreshold; }

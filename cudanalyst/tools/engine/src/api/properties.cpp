@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "api.hpp"
+#include "backend.hpp"
 #include "device.hpp"
 
 using namespace cudanalyst;
@@ -87,7 +88,7 @@ CUDANALYST_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, i
   std::memcpy(properties->uuid.bytes, "cudanalyst-cpu-0", sizeof properties->uuid.bytes);
   for (auto& [field, id] : integers) properties->*field = attribute(id);
   for (auto& [field, id] : sizes) properties->*field = static_cast<size_t>(attribute(id));
-  properties->totalGlobalMem = config().memory_bytes;
+  properties->totalGlobalMem = backend().total_bytes();
   for (int axis = 0; axis < 3; axis++) {
     properties->maxThreadsDim[axis] = attribute(cudaDevAttrMaxBlockDimX + axis);
     properties->maxGridSize[axis] = attribute(cudaDevAttrMaxGridDimX + axis);

@@ -1,10 +1,35 @@
 // What the runner asks of the engine beyond CUDA. That it is there is how the runner knows which runtime it has loaded.
 #pragma once
 #include <cuda_runtime_api.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
 
 namespace cudanalyst {
 
-constexpr int runner_interface_version = 2;
+namespace record {
+struct Table;
+struct Set;
+
+// Instead of execution (TRACE.md).
+struct RecordInterface {
+  // From then on nothing is executed in this process. nullptr: `problem` says why not; `taken`: something of this process lies
+  // where the table's buffers are, which another start may mend.
+  const Table* (*open)(const char* path, std::string& problem, bool& taken);
+  // Around each call of solve. What comes before the first is `init`'s.
+  void (*begin_call)(cudaStream_t stream, const Set& set);
+  // The trace of init, or of the call. `exception`: what was thrown, or null.
+  std::string (*end_call)(int status, const std::string& exception);
+  bool (*anything)();  // whether the trace has an operation or a refusal
+  bool (*refused)();
+  pid_t (*fork_call)();  // fork, after which the child may go on with CUDA
+  std::vector<std::string> (*variables)();  // that host code has registered
+};
+const RecordInterface* record_interface();
+}  // namespace record
+
+constexpr int runner_interface_version = 3;
 
 struct RunnerInterface {
   int version;
@@ -16,6 +41,7 @@ struct RunnerInterface {
   // What was read back of a buffer, so that it can be told from what a candidate puts in its place.
   void (*report_download)(int index, const char* buffer, const char* contents, size_t bytes);
   void (*finish)();  // writes the report's end
+  const record::RecordInterface* recording;
 };
 
 }  // namespace cudanalyst

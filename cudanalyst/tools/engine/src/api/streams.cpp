@@ -89,6 +89,10 @@ int wait(const char* function, cudaStream_t stream_handle, cudaEvent_t event_han
 int elapsed(float* milliseconds, cudaEvent_t start_handle, cudaEvent_t end_handle) {
   Event *start = find(start_handle), *end = find(end_handle);
   if (!milliseconds) return invalid_value;
+  if (backend().recording()) {
+    backend().refused(Refusal::unrecordable, "cudaEventElapsedTime", " asks for times, and nothing has run yet");
+    return not_supported;
+  }
   if (!start || !end || !start->recorded || !end->recorded) return cudaErrorInvalidResourceHandle;
   if ((start->flags | end->flags) & cudaEventDisableTiming) return cudaErrorInvalidResourceHandle;
   // Wall-clock time of this engine: monotonic, but never the time of a GPU.
@@ -118,11 +122,11 @@ CUDANALYST_API cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 
 namespace {
 template <typename Body>
-cudaError_t of_stream(cudaStream_t handle, Body&& body) {
+cudaError_t of_stream(cudaStream_t handle, Body&& body, const char* caller = __builtin_FUNCTION()) {
   return runtime_call([&]() -> int {
     Stream* stream = streams::find(handle);
     return stream ? body(*stream) : static_cast<int>(cudaErrorInvalidResourceHandle);
-  });
+  }, caller);
 }
 }  // namespace
 
@@ -142,6 +146,15 @@ CUDANALYST_API cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device)
   return of_stream(handle, [&](Stream&) { *device = 0; return 0; });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetDevice, _ptsz);
+
+CUDANALYST_API cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID id, const cudaStreamAttrValue*) {
+  return of_stream(handle, [&](Stream&) -> int {
+    if (id == cudaStreamAttributeAccessPolicyWindow)
+      if (int refused = contract::lasting("an access policy window")) return refused;
+    return unsupported("function", "cudaStreamSetAttribute", "the CPU engine keeps no attributes of streams; leave the call out");
+  });
+}
+CUDANALYST_PER_THREAD(cudaStreamSetAttribute, _ptsz);
 
 CUDANALYST_API cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return of_stream(handle, [](Stream&) -> int {

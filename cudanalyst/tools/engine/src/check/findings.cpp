@@ -73,7 +73,7 @@ void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f) {
   report_line(json + ",\"count\":1}");
 }
 
-void report_host_finding(const std::string& kind, u64 address, const std::string& message) {
+void report_host_finding(const std::string& kind, const std::string& where, const std::string& message) {
   Book& b = book();
   const std::lock_guard lock(b.mutex);
   const auto [it, fresh] = b.seen.try_emplace({message, 0, kind}, b.next, 1);
@@ -83,9 +83,9 @@ void report_host_finding(const std::string& kind, u64 address, const std::string
   }
   ++b.next;
   std::string json = "{\"type\":\"finding\",\"check\":\"memcheck\",\"kind\":\"" + kind + "\",\"kernel\":null,\"file\":null,\"line\":null,\"inlined_at\":[]";
-  if (address) {
+  if (!where.empty()) {
     text_field(json, "space", "global");
-    text_field(json, "address", memory::describe(address));
+    text_field(json, "address", where);
   }
   text_field(json, "message", message);
   report_line(json + ",\"count\":1}");

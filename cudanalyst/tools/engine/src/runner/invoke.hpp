@@ -8,6 +8,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace cudanalyst::runner {
@@ -34,6 +36,18 @@ Result invoke_spread(void* function, const Arguments& arguments, std::index_sequ
 template <typename Result>
 Result invoke(void* function, const Arguments& arguments) {
   return invoke_spread<Result>(function, arguments, std::make_index_sequence<most_integers>{}, std::make_index_sequence<most_floats>{});
+}
+
+// In a handler: what FUNCTION threw, with what it says of itself.
+inline std::string thrown(const std::string& function) {
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    const char* what = exception.what();
+    return function + " threw an exception" + (what && *what ? std::string(": ") + what : "");
+  } catch (...) {
+    return function + " threw an exception";
+  }
 }
 
 }  // namespace cudanalyst::runner

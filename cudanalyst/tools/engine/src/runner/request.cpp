@@ -6,7 +6,6 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "invoke.hpp"
 
 namespace cudanalyst::runner {
 namespace {
@@ -44,7 +43,7 @@ class Parser {
     const std::string& what = words[0];
     if (what == "library") return expect(text.size() > 8), void(request.library = text.substr(8));
     if (what == "sizes") return sizes(words);
-    if (what == "param") return parameter(words);
+    if (what == "param") return request.parameters.push_back(read_parameter(words));
     if (what == "workspace") return expect(words.size() == 2 && (words[1] == "yes" || words[1] == "no")), void(request.workspace = words[1] == "yes");
     if (what == "guard") return expect(words.size() == 2), void(request.guard = byte_count(words[1]));
     if (what == "call") return expect(words.size() == 1), void(request.calls.emplace_back());
@@ -55,10 +54,7 @@ class Parser {
   void finish() const {
     if (request.library.empty()) throw std::runtime_error("no `library`");
     if (request.calls.empty()) throw std::runtime_error("no `call`");
-    size_t floats = 0;
-    for (const Parameter& p : request.parameters) floats += p.kind == Parameter::Kind::float32 || p.kind == Parameter::Kind::float64;
-    const size_t integers = request.parameters.size() - floats + 3;
-    if (floats > most_floats || integers > most_integers) throw std::runtime_error("too many parameters: at most 8 of float and double, and 29 others");
+    check_parameters(request.parameters);
     for (const Call& call : request.calls)
       for (const Parameter& p : request.parameters) {
         const bool buffer = p.kind == Parameter::Kind::buffer;
@@ -77,15 +73,7 @@ class Parser {
       expect(equals != std::string::npos);
       request.sizes.emplace_back(words[i].substr(0, equals), whole(words[i].substr(equals + 1)));
     }
-    if (request.sizes.size() + 1 > most_integers) throw std::runtime_error("too many sizes");
-  }
-
-  void parameter(const std::vector<std::string>& words) {
-    using Kind = Parameter::Kind;
-    if (words.size() == 5 && words[1] == "buffer") return request.parameters.push_back({Kind::buffer, words[2], words[3], words[4]});
-    static const std::map<std::string, Kind> kinds{{"int", Kind::integer32}, {"long", Kind::integer64}, {"float", Kind::float32}, {"double", Kind::float64}};
-    expect(words.size() == 3 && kinds.contains(words[1]));
-    request.parameters.push_back({kinds.at(words[1]), words[2], {}, {}});
+    check_sizes(request.sizes);
   }
 
   void of_call(const std::vector<std::string>& words) {

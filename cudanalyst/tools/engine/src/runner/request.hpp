@@ -5,14 +5,9 @@
 #include <string>
 #include <vector>
 
-namespace cudanalyst::runner {
+#include "parameters.hpp"
 
-struct Parameter {
-  enum class Kind { buffer, integer32, integer64, float32, float64 };
-  Kind kind;
-  std::string name;
-  std::string dtype, role;  // of a buffer
-};
+namespace cudanalyst::runner {
 
 struct BufferContents {
   size_t bytes = 0;
@@ -31,7 +26,7 @@ struct Call {
 
 struct Request {
   std::string library;
-  std::vector<std::pair<std::string, int64_t>> sizes;
+  Sizes sizes;
   std::vector<Parameter> parameters;
   bool workspace = false;
   size_t guard = 0;

@@ -63,13 +63,23 @@ Layer confine_files(const Options& options) {
   const int abi = static_cast<int>(syscall(create_ruleset, nullptr, 0, version_flag));
   if (abi < 1) return {false, "no Landlock in this kernel, so files are not confined"};
   const uint64_t known = known_access(abi);
-  const Ruleset attributes{known, abi >= 4 ? bind_and_connect : 0, abi >= 6 ? abstract_sockets_and_signals : 0};
+  // With `tools` the network is a namespace's own.
+  const Ruleset attributes{known, abi >= 4 && !options.tools ? bind_and_connect : 0, abi >= 6 ? abstract_sockets_and_signals : 0};
   const size_t bytes = abi >= 6 ? sizeof attributes : abi >= 4 ? 2 * sizeof(uint64_t) : sizeof(uint64_t);
   const int ruleset = static_cast<int>(syscall(create_ruleset, &attributes, bytes, 0));
   if (ruleset < 0) return {false, std::string("Landlock is refused (") + std::strerror(errno) + "), so files are not confined"};
   for (auto& path : options.read_only) allow(ruleset, path, known & (execute | read_file | read_directory), false);
   for (auto& path : options.devices) allow(ruleset, path, known & (read_file | write_file | truncate_file | device_ioctl), false);
   for (auto& path : options.read_write) allow(ruleset, path, known & ~uint64_t{make_character_device | make_block_device}, true);
+  if (options.gpu) {
+    // Names of threads, which NVIDIA's driver library sets through these files; without them it does not start. They are the command's own.
+    allow(ruleset, "/proc/self/task", known & (read_file | read_directory | write_file | truncate_file), false);
+    if (shared_memory_is_private()) allow(ruleset, shared_memory, known & ~uint64_t{execute | make_character_device | make_block_device}, false);
+  }
+  if (options.tools) {
+    allow(ruleset, "/proc", known & (read_file | read_directory | write_file | truncate_file), false);
+    allow(ruleset, private_temporary, known & ~uint64_t{make_character_device | make_block_device}, false);
+  }
   if (syscall(restrict_self, ruleset, 0)) return {false, std::string("Landlock is refused (") + std::strerror(errno) + "), so files are not confined"};
   close(ruleset);
   return {true, abi >= 3 ? "" : "this kernel's Landlock cannot stop files elsewhere from being truncated"};

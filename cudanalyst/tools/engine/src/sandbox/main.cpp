@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -42,7 +43,7 @@ void confine_and_run(void* data) {
   drop_privileges();
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)) fail("no_new_privs is refused");
   const Layer files = confine_files(options);
-  const Layer calls = confine_calls();
+  const Layer calls = confine_calls(options);
   std::string why;
   append(why, files.missing);
   append(why, calls.missing);
@@ -64,14 +65,16 @@ int open_level(const Options& options) {
   return fd;
 }
 
-void close_inherited(int keep) {
-  // Whatever the starter had open is none of the command's business.
-  if (keep < 3) {
-    syscall(SYS_close_range, 3u, ~0u, 0u);
-    return;
+// Whatever else the starter had open is none of the command's business.
+void close_inherited(int level_fd, int keep_fd) {
+  unsigned next = 3;
+  for (const int keep : {std::min(level_fd, keep_fd), std::max(level_fd, keep_fd)}) {
+    if (keep < static_cast<int>(next)) continue;
+    const auto kept = static_cast<unsigned>(keep);
+    if (kept > next) syscall(SYS_close_range, next, kept - 1, 0u);
+    next = kept + 1;
   }
-  if (keep > 3) syscall(SYS_close_range, 3u, static_cast<unsigned>(keep) - 1, 0u);
-  syscall(SYS_close_range, static_cast<unsigned>(keep) + 1, ~0u, 0u);
+  syscall(SYS_close_range, next, ~0u, 0u);
 }
 
 }  // namespace
@@ -85,8 +88,9 @@ int main(int argc, char** argv) {
   if (getppid() != parent) return 125;
   const Options options = parse_options(argc, argv);
   const int level_fd = open_level(options);
-  close_inherited(level_fd);
-  const Namespaces namespaces = enter_namespaces();
+  close_inherited(level_fd, options.keep_fd);
+  const Namespaces namespaces = enter_namespaces(options.gpu);
+  if (options.tools && !(namespaces.user && namespaces.network)) fail("NVIDIA's tools need a network of their own: " + (namespaces.missing.empty() ? "no user namespace" : namespaces.missing));
   Context context{options, namespaces, level_fd};
-  supervise(namespaces.processes, options.limits, confine_and_run, &context);
+  supervise(namespaces.processes, options, confine_and_run, &context);
 }

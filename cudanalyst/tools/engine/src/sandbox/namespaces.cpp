@@ -34,28 +34,46 @@ void limit(__rlimit_resource resource, unsigned long value) {
   if (setrlimit(resource, &now)) fail("a resource limit is refused");
 }
 
+bool private_shared_memory = false;
+
 }  // namespace
 
-Namespaces enter_namespaces() {
+Namespaces enter_namespaces(bool gpu) {
   const std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
   constexpr int wanted = CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC;
-  if (unshare(CLONE_NEWUSER | wanted) == 0) {
-    // One identity, the same inside and out: files keep their owner, and nobody else exists.
-    write_file("/proc/self/setgroups", "deny");
-    if (!write_file("/proc/self/uid_map", uid + " " + uid + " 1") || !write_file("/proc/self/gid_map", gid + " " + gid + " 1")) fail("the user namespace's identity cannot be set");
-    return {true, true, ""};
+  // Names of sockets that are no files belong to a network namespace: what a driver library listens on is found by nobody.
+  for (const int network : {gpu ? CLONE_NEWNET : 0, 0}) {
+    const bool alone = !gpu || network;
+    const std::string missing = alone ? "" : "no network namespace, so names of sockets are shared";
+    if (unshare(CLONE_NEWUSER | wanted | network) == 0) {
+      // One identity, the same inside and out: files keep their owner, and nobody else exists.
+      write_file("/proc/self/setgroups", "deny");
+      if (!write_file("/proc/self/uid_map", uid + " " + uid + " 1") || !write_file("/proc/self/gid_map", gid + " " + gid + " 1")) fail("the user namespace's identity cannot be set");
+      return {true, true, alone, missing};
+    }
+    if (unshare(wanted | network) == 0) return {false, true, alone, missing};
+    if (!network) break;
   }
-  if (unshare(wanted) == 0) return {false, true, ""};
-  return {false, false, std::string("no process namespace (") + std::strerror(errno) + "), so processes are killed one by one"};
+  return {false, false, false, std::string("no process namespace (") + std::strerror(errno) + "), so processes are killed one by one"};
 }
 
-void mount_private_proc(const Limits& limits) {
+void mount_private_folders(const Options& options) {
+  const bool own_mounts = !mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
+  if (options.tools) {
+    if (!own_mounts) fail(std::string("no mounts of its own for the command: ") + std::strerror(errno));
+    enter_private_root(options);
+    private_shared_memory = true;
+  }
+  if (!own_mounts || options.tools) return;
+  // The system's own is shared with every other process: a driver library gets one that ends with it.
+  if (options.gpu) private_shared_memory = !mount("tmpfs", shared_memory, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=256m,mode=0700");
   // Landlock hides /proc as well; this is for kernels that lack it.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr)) return;
   if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr)) return;
   // RLIMIT_NPROC does not bind root; from Linux 6.14 a process namespace has a bound of its own, of at least 301.
-  if (limits.processes) write_file("/proc/sys/kernel/pid_max", std::to_string(std::max(limits.processes, 301ul)));
+  if (options.limits.processes) write_file("/proc/sys/kernel/pid_max", std::to_string(std::max(options.limits.processes, 301ul)));
 }
+
+bool shared_memory_is_private() { return private_shared_memory; }
 
 void prefer_to_be_killed() { write_file("/proc/self/oom_score_adj", "1000"); }
 
@@ -71,6 +89,8 @@ void limit_resources(const Limits& limits, bool own_user_namespace) {
   limit(RLIMIT_CORE, 0);
   if (limits.cpu_seconds) limit(RLIMIT_CPU, limits.cpu_seconds);
   if (limits.memory_bytes) limit(RLIMIT_AS, limits.memory_bytes);
+  // What is written to, unlike addresses that are only reserved.
+  if (limits.data_bytes) limit(RLIMIT_DATA, limits.data_bytes);
   if (limits.file_bytes) limit(RLIMIT_FSIZE, limits.file_bytes);
   if (limits.open_files) limit(RLIMIT_NOFILE, limits.open_files);
   // Elsewhere it would count every process of the user.

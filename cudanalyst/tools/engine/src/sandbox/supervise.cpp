@@ -69,11 +69,11 @@ pid_t start_command(void (*child)(void*), void* data) {
 }
 
 // The first process of a namespace: waits for the command and everything that it left to it.
-[[noreturn]] void first_process(const Limits& limits, int status_pipe, int alive_pipe, void (*child)(void*), void* data) {
+[[noreturn]] void first_process(const Options& options, int status_pipe, int alive_pipe, void (*child)(void*), void* data) {
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
   pollfd alive{alive_pipe, POLLIN, 0};
   if (poll(&alive, 1, 0) != 0) _exit(125);  // the other end is gone already
-  mount_private_proc(limits);
+  mount_private_folders(options);
   const pid_t command = start_command(child, data);
   // Its own ends of the command's input and output would keep them open.
   for (int fd = 0; fd < 3; fd++) close(fd);
@@ -84,7 +84,7 @@ pid_t start_command(void (*child)(void*), void* data) {
   _exit(0);
 }
 
-[[noreturn]] void with_namespace(const Limits& limits, void (*child)(void*), void* data) {
+[[noreturn]] void with_namespace(const Options& options, void (*child)(void*), void* data) {
   int status_pipe[2], alive_pipe[2];
   if (pipe2(status_pipe, O_CLOEXEC) || pipe2(alive_pipe, O_CLOEXEC)) fail("no pipe");
   const pid_t first = fork();
@@ -92,7 +92,7 @@ pid_t start_command(void (*child)(void*), void* data) {
   if (first == 0) {
     close(status_pipe[0]);
     close(alive_pipe[1]);
-    first_process(limits, status_pipe[1], alive_pipe[0], child, data);
+    first_process(options, status_pipe[1], alive_pipe[0], child, data);
   }
   close(status_pipe[1]);
   close(alive_pipe[0]);
@@ -152,9 +152,9 @@ void kill_children() {
 
 }  // namespace
 
-void supervise(bool process_namespace, const Limits& limits, void (*child)(void*), void* data) {
+void supervise(bool process_namespace, const Options& options, void (*child)(void*), void* data) {
   handle_signals(on_signal);
-  if (process_namespace) with_namespace(limits, child, data);
+  if (process_namespace) with_namespace(options, child, data);
   without_namespace(child, data);
 }
 

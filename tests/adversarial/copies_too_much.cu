@@ -1,0 +1,14 @@
+// kind: out-of-range writes
+// tries: copy one element too many
+// replayed: crashed/contract_violation |
+#include <cuda_runtime.h>
+__global__ void add(const float* a, const float* b, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] + b[i];
+}
+extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    add<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out, n);
+    cudaMemcpyAsync(out, a, sizeof(float) * (n + 1), cudaMemcpyDeviceToDevice, stream);
+    add<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out, n);
+    return 0;
+}

@@ -1,0 +1,17 @@
+// kind: warm-up detection
+// tries: work in the first two calls only, counted in device memory
+// timed: wrong
+// replayed: wrong | out[
+#include <cuda_runtime.h>
+__device__ int calls;
+__global__ void add(const float* a, const float* b, float* out, int n) {
+    if (calls >= 2) return;
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] + b[i];
+}
+__global__ void count() { ++calls; }
+extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    add<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out, n);
+    count<<<1, 1, 0, stream>>>();
+    return 0;
+}

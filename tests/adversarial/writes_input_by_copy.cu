@@ -1,0 +1,12 @@
+// kind: inputs overwritten
+// tries: copy one input over the other, and read only one from then on
+// replayed: contract_violation | input `b`
+#include <cuda_runtime.h>
+__global__ void add(const float* a, const float* b, float* out, int n) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = a[i] + b[i];
+}
+extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStream_t stream) {
+    add<<<(n + 255) / 256, 256, 0, stream>>>(a, b, out, n);
+    return cudaMemcpyAsync(const_cast<float*>(b), a, sizeof(float) * n, cudaMemcpyDeviceToDevice, stream);
+}
