@@ -100,13 +100,14 @@ async def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         print(f"not measured: {capabilities.reasons['execute']}")
         raise SystemExit(0)
     # Baselines, executor kernels, calibration and the oracle are there before either is measured.
-    for name in PROBLEMS:
-        await bench.run(Source(text=problems.problem(name).baseline, problem=name), REQUEST, Progress())
+    warm = [Source(text=problems.problem(name).baseline, problem=name) for name in PROBLEMS]
+    await asyncio.gather(*(bench.run(source, REQUEST, Progress()) for source in warm))
 
     def totals() -> dict[Mode, Totals]:
         return toolchain.lease_totals if isinstance(toolchain, GpuToolchain) else {}
 
     one = await clients(bench, candidates(problems, 500, "one"), 1, arguments.seconds, totals)
+    print(row_text(one), file=sys.stderr)  # already known, should what follows be cut off
     many = await clients(bench, candidates(problems, 2000, "many"), arguments.clients, arguments.seconds, totals)
     await bench.stop()
     ratio = many["per_hour"] / one["per_hour"] if one["per_hour"] else None
@@ -117,6 +118,15 @@ async def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         "many": many,
         "ratio": round(ratio, 2) if ratio is not None else None,
     }
+
+
+def row_text(row: dict[str, Any]) -> str:
+    """What one setting gave, in a line."""
+    return (
+        f"{row['clients']:>3} clients: {row['evaluations']} evaluations in {row['seconds']} s, {row['per_hour']} an hour; "
+        f"leases held {row['lease_held_s']} s; "
+        f"verdicts {row['verdicts']}, {row['changed_count']} not as they should be"
+    )
 
 
 def main() -> None:
@@ -137,12 +147,7 @@ def main() -> None:
         print(json.dumps(figures))
         return
     for name in ("one", "many"):
-        row = figures[name]
-        print(
-            f"{row['clients']:>3} clients: {row['evaluations']} evaluations in {row['seconds']} s, {row['per_hour']} an hour; "
-            f"leases held {row['lease_held_s']} s; "
-            f"verdicts {row['verdicts']}, {row['changed_count']} not as they should be"
-        )
+        print(row_text(figures[name]))
     print(f"ratio {figures['ratio']} (target 3)")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -243,6 +244,21 @@ def survivors(marker: str) -> list[int]:
     return found
 
 
+def gone(pids: list[int]) -> bool:
+    """Whether they have all ended: a process that was killed with its namespace may still be on its way out."""
+    for pid in pids:
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        try:
+            if not select.select([handle], [], [], 10)[0]:
+                return False
+        finally:
+            os.close(handle)
+    return True
+
+
 DAEMON = "(setsid sh -c '(setsid sleep {seconds} &) ; sleep {seconds}' > /dev/null 2>&1 < /dev/null &) ; sleep 0.2"
 
 
@@ -264,6 +280,7 @@ def test_a_signal_to_the_launcher_ends_everything(box: Box, number: signal.Signa
         assert process.wait(timeout=10) == -number
         # The pipe is closed once the last process that holds it has gone.
         assert output.read() == b""
+    assert gone(survivors(seconds))
     assert survivors(seconds) == []
 
 
