@@ -48,7 +48,7 @@ def command(pid: int) -> bytes:
     [
         ("device_info", {}, b"cc1plus", True),
         ("compile", {"source": f"// {secrets.token_hex(8)}\n{ENDLESS}", "problem": "vector_add"}, b"cicc", False),
-        ("run", {"source": ENDLESS, "problem": "vector_add", "timeout_s": 600}, b"cudanalyst-runner", False),
+        ("run", {"source": ENDLESS, "problem": "vector_add", "timeout_s": 600}, b"cudanalyst-executor", False),
     ],
     ids=["engine build", "compile", "endless kernel"],
 )

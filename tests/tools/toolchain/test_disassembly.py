@@ -102,9 +102,9 @@ def test_the_disassembler_is_found_on_the_path_and_in_toolkits(tmp_path, stand_i
 
 
 def test_a_source_built_in_a_folder_of_its_own_is_shown_by_its_name():
-    names = PathNames("candidate.cu", {"/cache/work": "<work>", "/cuda": "<toolkit>"})
-    assert shown_file("/cache/work/build-x1/candidate.cu", names) == "candidate.cu"
-    assert shown_file("/cache/work/build-x1/other.h", names) == "<work>/build-x1/other.h"
+    names = PathNames("candidate.cu", {"/cache/jobs": "<work>", "/cuda": "<toolkit>"})
+    assert shown_file("/cache/jobs/build-x1/candidate.cu", names) == "candidate.cu"
+    assert shown_file("/cache/jobs/build-x1/other.h", names) == "<work>/build-x1/other.h"
     assert shown_file("/cuda/include/mma.h", names) == "<toolkit>/include/mma.h"
     assert shown_file("/home/someone/candidate.cu", names) is None
 
