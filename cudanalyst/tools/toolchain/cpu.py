@@ -21,6 +21,7 @@ from cudanalyst.tools.result import MeasuredOn
 from cudanalyst.tools.sass import SassKernel
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.timing.models import Comparison, Uncompared
+from cudanalyst.tools.toolchain.absent import no_build, no_capabilities
 from cudanalyst.tools.toolchain.builder import Builder, Compiler
 from cudanalyst.tools.toolchain.cache import BuildCache
 from cudanalyst.tools.toolchain.confine import Confinement
@@ -138,15 +139,7 @@ class CpuToolchain:
         try:
             parts = await self._ready()
         except Unavailable as error:
-            reasons = dict.fromkeys(("build", "execute", "sanitize", "profile"), str(error))
-            return Capabilities(
-                build=False,
-                execute=False,
-                sanitize=(),
-                profile=False,
-                reasons=reasons,
-                measured_on=MeasuredOn(toolchain="cpu"),
-            )
+            return no_capabilities("cpu", str(error))
         return Capabilities(
             build=True, execute=True, sanitize=ALL_CHECKS, profile=True, measured_on=self._measured_on(parts)
         )
@@ -164,13 +157,7 @@ class CpuToolchain:
         try:
             parts = await self._ready()
         except Unavailable as error:
-            return Build(
-                status="unavailable",
-                source_id=source.id,
-                reason=str(error),
-                duration_s=time.monotonic() - started,
-                measured_on=MeasuredOn(toolchain="cpu"),
-            )
+            return no_build("cpu", source, str(error), started)
         built = await parts.builder.build(source)
         return built.model_copy(update={"measured_on": self._measured_on(parts)})
 

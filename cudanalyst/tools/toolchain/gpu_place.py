@@ -16,6 +16,7 @@ from cudanalyst.tools.gpu.state import DeviceFacts, DeviceMonitor, DeviceState, 
 from cudanalyst.tools.result import MeasuredOn
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.timing.commands import Calibration
+from cudanalyst.tools.toolchain.absent import no_build, no_capabilities
 from cudanalyst.tools.toolchain.gpu_oracles import Oracles
 from cudanalyst.tools.toolchain.gpu_parts import GpuParts, Where, find_parts
 from cudanalyst.tools.toolchain.gpu_probe import ToolAbilities, capabilities_of, probe_tools
@@ -141,15 +142,7 @@ class GpuPlace:
         try:
             parts = await self._ready()
         except Unavailable as error:
-            reasons = dict.fromkeys(("build", "execute", "sanitize", "profile"), str(error))
-            return Capabilities(
-                build=False,
-                execute=False,
-                sanitize=(),
-                profile=False,
-                reasons=reasons,
-                measured_on=MeasuredOn(toolchain="gpu"),
-            )
+            return no_capabilities("gpu", str(error))
         tools = await self._tool_abilities(parts)
         return capabilities_of(tools, parts, self._measured_on(parts))
 
@@ -170,13 +163,7 @@ class GpuPlace:
         try:
             parts = await self._ready()
         except Unavailable as error:
-            return Build(
-                status="unavailable",
-                source_id=source.id,
-                reason=str(error),
-                duration_s=time.monotonic() - started,
-                measured_on=MeasuredOn(toolchain="gpu"),
-            )
+            return no_build("gpu", source, str(error), started)
         built = await parts.builder.build(source)
         return built.model_copy(update={"measured_on": self._measured_on(parts)})
 
