@@ -13,7 +13,7 @@ SOURCES := cudanalyst tests benchmarks
 BENCHMARKS := $(filter-out benchmarks/gpu_%.py,$(wildcard benchmarks/*.py))
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --require-hashes --no-deps
 
-.PHONY: help demo test test-gpu lint format bench clean host-compiler
+.PHONY: help demo test test-gpu lint style format bench clean host-compiler
 
 help:
 	@echo "make demo    install into $(VENV) and run the main job end to end"
@@ -56,17 +56,24 @@ host-compiler:
 demo: $(MAIN) | host-compiler
 	@$(BIN)/cudanalyst demo
 
-test: lint | host-compiler
-	@$(BIN)/pytest -q -n auto --dist loadfile
+# Types are checked beside the tests: that takes one core for a minute, in which the tests would have to wait for it.
+test: style | host-compiler
+	@said="$$(mktemp)"; trap 'rm -f "$$said"' EXIT; \
+	$(BIN)/mypy >"$$said" 2>&1 & types=$$!; \
+	tests=0; $(BIN)/pytest -q -n auto --dist loadfile || tests=$$?; \
+	typed=0; wait "$$types" || typed=$$?; cat "$$said"; \
+	exit $$(( tests ? tests : typed ))
 
 # With the machine's own Python: CuPy and its like come with a GPU machine, not from requirements/.
 test-gpu: | host-compiler
 	@PYTHONPATH="$(CURDIR)$${PYTHONPATH:+:$$PYTHONPATH}" $${PYTHON:-python3} -m pytest -c tests/gpu/pytest.ini -q -rs -s -p no:cacheprovider tests/gpu
 
-lint: $(DEV)
+lint: style
+	@$(BIN)/mypy
+
+style: $(DEV)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
-	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
 format: $(DEV)

@@ -18,15 +18,22 @@ from pathlib import Path
 from typing import Any
 
 from cudanalyst.kernels.catalogue import Catalogue
-from cudanalyst.tools.run import RunRequest, run
+from cudanalyst.tools.run import RunRequest, RunResult, run
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.spending import watched
 from cudanalyst.tools.toolchain.default import choose_toolchain
 from cudanalyst.tools.toolchain.gpu import GpuToolchain
+from cudanalyst.tools.toolchain.protocol import Toolchain
 
 SECRET = b"a benchmark keeps no secrets"
 SEEDS = 5
 REQUEST = RunRequest(groups=("test",), seeds=SEEDS, model=False, timeout_s=60)
+MEETING = REQUEST.model_copy(update={"seeds": 1})
+MET_AT_ONCE = 8
+"""Problems that are met side by side: most of that is compiling, of baselines and of what the oracle needs."""
+WARM_UP_SHARE = 0.5
+"""Of the time, at most."""
+LEAST_SHOWN_S = 0.02
 INLINE = r"""
 import json, os, sys, time
 started = time.perf_counter()
@@ -84,44 +91,149 @@ print("RESULT" + json.dumps({
 """
 
 
-async def evaluations(toolchain_name: str, rounds: int, until: float, only: list[str] | None) -> dict[str, Any]:
-    """Whole evaluations by problem; `spent_s` says what the caller waited for in each."""
-    toolchain = choose_toolchain(toolchain_name, progress=lambda line: print(line, file=sys.stderr))
+STAGES = {
+    "build": "compile",
+    "inputs and references": "inputs and references",
+    "recording": "record",
+    "device calls": "verify",
+    "judging": "verify",
+    "context": "contexts",
+    "context's end": "contexts",
+    "executor's start": "executors",
+    "executor's end": "executors",
+    "waiting for the device": "wait for turns",
+    "waiting for the oracle": "wait for the oracle",
+    "place": "timing: load and record",
+    "fill": "timing: contents",
+    "measure": "timing: measure",
+    "state": "timing: state of the device",
+    "audit": "timing: audit",
+    "heat": "timing: heat",
+    "pairs": "timing: graphs",
+    "contents": "timing: audit's contents",
+    "judge": "timing: compare outputs",
+    "": "the rest",
+}
+"""Where the time of an evaluation goes, by the names of what is spent."""
+
+
+def stage_of(name: str) -> str:
+    """The stage of a name; of `timing 2 audit` what follows the number."""
+    part = " ".join(name.split()[2:]) if name.startswith("timing") else name
+    return STAGES.get(part, STAGES[""])
+
+
+def say(text: str) -> None:
+    """What is known already, should what follows be cut off."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class Evaluations:
+    """Whole evaluations by problem, within so many seconds in all."""
+
+    def __init__(self, toolchain: Toolchain, problems: Catalogue, seconds: float) -> None:
+        self.toolchain, self.problems = toolchain, problems
+        self.began = time.monotonic()
+        self.until = self.began + seconds
+        self.found: dict[str, Any] = {}
+
+    async def run(self, name: str, text: str, request: RunRequest) -> RunResult:
+        problem, entry = self.problems.problem(name), self.problems.entry(name)
+        source = Source(text=text, problem=problem.id)
+        return await run(
+            source, problem, self.toolchain, request, expected=self.problems.expected, secret=SECRET, folder=entry.folder
+        )  # fmt: skip
+
+    async def meet(self, names: list[str]) -> list[str]:
+        """What is done once for a problem, and once for a device, is done: an agent's second candidate finds it so. Gives those that were met."""
+        room, met = asyncio.Semaphore(MET_AT_ONCE), set()
+
+        async def one(name: str) -> None:
+            async with room:
+                begun = time.monotonic()
+                await self.run(name, self.problems.problem(name).baseline, MEETING)
+                met.add(name)
+                say(
+                    f"met {name} in {time.monotonic() - begun:.1f} s, {time.monotonic() - self.began:.1f} s after the start"
+                )
+
+        meeting = [asyncio.create_task(one(name)) for name in names]
+        _, late = await asyncio.wait(meeting, timeout=WARM_UP_SHARE * (self.until - time.monotonic()))
+        for task in late:
+            task.cancel()
+        for failed in await asyncio.gather(*meeting, return_exceptions=True):
+            if isinstance(failed, Exception):
+                raise failed
+        return [name for name in names if name in met]
+
+    async def measure(self, name: str, round_number: int) -> bool:
+        """One candidate that is new to the cache; `spent_s` says what its caller waited for. False: the time is up."""
+        text = f"{self.problems.problem(name).baseline}\n// {time.time_ns()} {round_number}\n"
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout_at(asyncio.get_running_loop().time() + self.until - time.monotonic()):
+                with watched() as spent:
+                    result = await self.run(name, text, REQUEST)
+        except TimeoutError:
+            say(f"{name} was not done when the time was up")
+            return False
+        took = time.perf_counter() - started
+        row = self.found.setdefault(name, {"seconds": [], "spent_s": [], "device_s": []})
+        row["seconds"].append(round(took, 3))
+        spent["the rest"] = took - sum(spent.values())
+        row["spent_s"].append({stage: round(value, 3) for stage, value in sorted(spent.items())})
+        row["device_s"].append([one.device_s for one in result.timings])
+        if isinstance(self.toolchain, GpuToolchain):
+            resting = time.perf_counter()
+            # What is left to end would be felt by the next one; it is no part of what a caller waits for.
+            await self.toolchain.at_rest()
+            row.setdefault("after_s", []).append(round(time.perf_counter() - resting, 3))
+        row["status"] = result.status
+        row["reason"] = result.reason
+        row["cases"] = len(result.cases)
+        row["verdicts"] = [one.verdict or one.reason for one in result.timings]
+        longest = sorted(row["spent_s"][-1].items(), key=lambda item: -item[1])
+        stages = ", ".join(f"{stage} {value}" for stage, value in longest if value >= LEAST_SHOWN_S)
+        say(f"{name}: {took:.2f} s, {result.status}, {row['verdicts']}; {stages}")
+        return True
+
+
+async def evaluations(toolchain_name: str, rounds: int, seconds: float, only: list[str] | None) -> dict[str, Any]:
+    """Meets the problems, then measures round by round."""
+    toolchain = choose_toolchain(toolchain_name, progress=say)
+    problems = Catalogue.from_environment(os.environ)
+    every = Evaluations(toolchain, problems, seconds)
     capabilities = await toolchain.capabilities()
     if not capabilities.execute:
         print(f"not measured: {capabilities.reasons['execute']}")
         raise SystemExit(0)
-    problems = Catalogue.from_environment(os.environ)
-    found: dict[str, Any] = {}
-    for round_number in range(rounds):
-        for name in problems.ids if only is None else only:
-            if time.monotonic() > until:
-                break
-            problem, entry = problems.problem(name), problems.entry(name)
-            text = f"{problem.baseline}\n// {time.time_ns()} {round_number}\n"
-            source = Source(text=text, problem=problem.id)
-            started = time.perf_counter()
-            with watched() as spent:
-                result = await run(
-                    source, problem, toolchain, REQUEST, expected=problems.expected, secret=SECRET, folder=entry.folder
-                )
-            seconds = time.perf_counter() - started
-            row = found.setdefault(problem.id, {"seconds": [], "spent_s": [], "device_s": []})
-            row["seconds"].append(round(seconds, 3))
-            spent["the rest"] = seconds - sum(spent.values())
-            row["spent_s"].append({name: round(value, 3) for name, value in sorted(spent.items())})
-            row["device_s"].append([one.device_s for one in result.timings])
-            row["status"] = result.status
-            row["reason"] = result.reason
-            row["cases"] = len(result.cases)
-            row["verdicts"] = [one.verdict or one.reason for one in result.timings]
-    await toolchain.close() if isinstance(toolchain, GpuToolchain) else None
-    warm = [statistics.median(row["seconds"][1:] or row["seconds"]) for row in found.values()]
+    wanted = list(problems.ids if only is None else only)
+    names = await every.meet(wanted)
+    if isinstance(toolchain, GpuToolchain):
+        await toolchain.at_rest()
+    warm_up = time.monotonic() - every.began
+    say(f"warmed up in {warm_up:.1f} s; not met in time, and left out: {sorted(set(wanted) - set(names)) or 'none'}")
+    for round_number, name in ((number, name) for number in range(rounds) for name in names):
+        if not await every.measure(name, round_number):
+            break
+    if isinstance(toolchain, GpuToolchain):
+        await toolchain.close()
+    found = every.found
+    stages: dict[str, list[float]] = {}
+    for one in (one for row in found.values() for one in row["spent_s"]):
+        by_stage = dict.fromkeys(STAGES.values(), 0.0)
+        for name, value in one.items():
+            by_stage[stage_of(name)] += value
+        for stage, value in by_stage.items():
+            stages.setdefault(stage, []).append(value)
+    warm = [statistics.median(row["seconds"]) for row in found.values()]
     return {
         "measured_on": capabilities.measured_on.model_dump(mode="json"),
+        "warm_up_s": round(warm_up, 1),
         "problems": found,
         "median_s": round(statistics.median(warm), 3) if warm else None,
         "worst_s": round(max(warm), 3) if warm else None,
+        "stages_s": {stage: round(statistics.median(values), 3) for stage, values in stages.items()},
     }
 
 
@@ -155,16 +267,20 @@ def main() -> None:
     """Prints a table, or JSON; `--out` also writes the JSON to a file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--toolchain", default="gpu")
-    parser.add_argument("--rounds", type=int, default=2, help="the first warms up, where there are more")
+    parser.add_argument("--rounds", type=int, default=2, help="over the problems, after each was met once")
     parser.add_argument("--problems", nargs="+", help="which; all by default")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for evaluations; what does not fit is left out")
-    parser.add_argument("--torch-seconds", type=float, default=180.0)
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=60.0,
+        help="for evaluations, and what is done once before them; what does not fit is left out",
+    )
+    parser.add_argument("--torch-seconds", type=float, default=80.0)
     parser.add_argument("--no-torch", action="store_true", help="leave PyTorch out")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    ends = time.monotonic() + arguments.seconds
-    figures = asyncio.run(evaluations(arguments.toolchain, arguments.rounds, ends, arguments.problems))
+    figures = asyncio.run(evaluations(arguments.toolchain, arguments.rounds, arguments.seconds, arguments.problems))
     if not arguments.no_torch:
         ends = time.monotonic() + arguments.torch_seconds
         for name, which in (("load_inline", "implicit"), ("load_inline_no_implicit_headers", "none")):
@@ -188,6 +304,7 @@ def main() -> None:
         cells = " ".join(f"{seconds.get(part, 0.0):>6.2f}" for part in names)
         print(f"{name:<12} {row['seconds'][-1]:>6.2f} {cells}  {sizes}; {verdicts}")
     timing(figures["problems"], sorted(every.difference(names)))
+    print("stages, seconds (medians): " + ", ".join(f"{stage} {value}" for stage, value in figures["stages_s"].items()))
     print(f"median {figures['median_s']} s (target 3), worst {figures['worst_s']} s")
     for name in ("load_inline", "load_inline_no_implicit_headers"):
         if (inline := figures.get(name)) is not None:

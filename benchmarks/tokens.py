@@ -20,14 +20,15 @@ from cudanalyst.clients.options import PLAYERS, PROBLEMS
 from cudanalyst.clients.scripted import ScriptedPlanner
 from cudanalyst.clients.trials import run_experiment
 from cudanalyst.kernels.catalogue import Catalogue
+from cudanalyst.server.bounds import compact_json
+from cudanalyst.tools.text import CHARACTERS_A_TOKEN
 
-CHARACTERS_PER_TOKEN = 3.5
 DEFINITIONS_LIMIT, RESULT_LIMIT = 7_000, 2_000
 RECORDED: dict[str, list[int]] = defaultdict(list)
 
 
 def tokens(value: object) -> int:
-    return round(len(json.dumps(value, separators=(",", ":"), ensure_ascii=False)) / CHARACTERS_PER_TOKEN)
+    return round(len(compact_json(value)) / CHARACTERS_A_TOKEN)
 
 
 async def recorded(self: Connection, tool: str, arguments: dict[str, object]) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def main() -> None:
             )
         )
         return
-    table = Table(title=f"Tokens ({CHARACTERS_PER_TOKEN} characters each)")
+    table = Table(title=f"Tokens ({CHARACTERS_A_TOKEN} characters each)")
     for column in ("what", "tokens", "limit"):
         table.add_column(column, justify="left" if column == "what" else "right")
     table.add_row("all tool definitions", str(definitions), str(DEFINITIONS_LIMIT))

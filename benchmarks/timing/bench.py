@@ -16,7 +16,8 @@ from cudanalyst.tools.engine.build import cache_directory, find_host_compiler, i
 from cudanalyst.tools.gpu.state import DeviceState, find_monitor
 from cudanalyst.tools.process import run_process
 from cudanalyst.tools.timing.commands import Calibration, calibrate, load_kernels, make_pair, preheat, time_groups
-from cudanalyst.tools.timing.compare import Settings, compare
+from cudanalyst.tools.timing.compare import compare
+from cudanalyst.tools.timing.conclude import Settings
 from cudanalyst.tools.timing.measure import Measurement
 from cudanalyst.tools.timing.schedule import Plan, plan_for
 from cudanalyst.tools.timing.statistics import Estimate

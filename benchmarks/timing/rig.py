@@ -34,6 +34,7 @@ class Rig:
     work: dict[Side, Work]
     sets: int = SETS
     repeatable: bool = True
+    light: bool = True
     most_placements: int = COLD_PLACEMENTS
     looked: bool = False
     """Whether outputs are compared: once a case, since it takes longer than a comparison."""
@@ -62,6 +63,9 @@ class Rig:
     def traces(self, side: Side, placement: int) -> tuple[str, ...]:
         """By set."""
         return tuple(f"{side}{placement}.{index}" for index in range(self.sets))
+
+    async def foresee(self, contents: Sequence[int]) -> None:
+        """Contents are made where they lie."""
 
     async def fill(self, contents: Sequence[int], pattern: Literal[0, 1]) -> None:
         """Random numbers from the content's number, made on the device."""

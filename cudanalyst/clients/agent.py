@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Final
 
 from cudanalyst.clients.connection import Connection
-from cudanalyst.clients.planner import Planner, State
+from cudanalyst.clients.planner import Proposer, State
 from cudanalyst.kernels.problem import BaseStatus, Component, Problem, Start
 from cudanalyst.resources.answers import EvidenceResult, FreezeResult, PlanResult
 from cudanalyst.tools.analyze import AnalyzeResult
@@ -35,7 +35,6 @@ class Step(Frozen):
     modelled_speedup: float | None = None
     seconds: dict[Component, float] = {}
     """What gathering each component's evidence took."""
-    evidence_characters: dict[Component, int] = {}
     placebos: tuple[Component, ...] = ()
     """Components that could not report on this candidate."""
     edit: str | None = None
@@ -45,7 +44,7 @@ class Step(Frozen):
 class ScriptedAgent:
     """An agent with a planner, working over one connection."""
 
-    def __init__(self, connection: Connection, planner: Planner, watch: Watch) -> None:
+    def __init__(self, connection: Connection, planner: Proposer, watch: Watch) -> None:
         """An agent; `watch` is told of every call that was answered."""
         self._connection = connection
         self._planner = planner
@@ -86,7 +85,6 @@ class ScriptedAgent:
                     statuses=statuses,
                     modelled_speedup=speedup,
                     seconds=seconds,
-                    evidence_characters={component: len(text) for component, text in evidence.items()},
                     placebos=tuple(one.component for one in frozen.evidence if one.structural),
                     edit=proposal.edit if proposal is not None else None,
                 )

@@ -1,4 +1,4 @@
-"""`cudanalyst demo`."""
+"""`cudanalyst demo`, and `cudanalyst experiment` (in its own module)."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,12 +7,11 @@ import anyio
 import typer
 from rich.console import Console
 
+from cudanalyst.clients.experiment.cli import app as experiment
+from cudanalyst.clients.failing import COULD_NOT, leaves, say_why_not
 from cudanalyst.clients.options import PLAYERS, PROBLEMS, DemoOptions
 from cudanalyst.errors import CudanalystError
 from cudanalyst.kernels.problem import Component
-
-COULD_NOT = 2
-"""Exit status where the request could not be served."""
 
 
 def demo(
@@ -41,8 +40,8 @@ def demo(
         )
         anyio.run(run_demo, options, console)
     except* CudanalystError as group:
-        for error in _leaves(group):
-            Console(stderr=True).print(f"[red]{error}[/]")
+        for error in leaves(group):
+            say_why_not(error)
         raise typer.Exit(COULD_NOT) from None
 
 
@@ -54,8 +53,7 @@ def _components(names: list[str]) -> tuple[Component, ...]:
     return tuple(sorted({component for component in known if component in names}))
 
 
-def _leaves(group: BaseExceptionGroup[CudanalystError]) -> list[CudanalystError]:
-    found: list[CudanalystError] = []
-    for error in group.exceptions:
-        found.extend(_leaves(error) if isinstance(error, BaseExceptionGroup) else [error])
-    return found
+def add_to(app: typer.Typer) -> None:
+    """Registers the commands."""
+    app.command("demo", rich_help_panel="Information")(demo)
+    app.add_typer(experiment, name="experiment", rich_help_panel="Experiments")

@@ -4,11 +4,13 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Final
 
+import anyio.to_thread
 from rich.console import Console
 
 from cudanalyst.clients.agent import FAST, ScriptedAgent, Step
@@ -21,15 +23,18 @@ from cudanalyst.clients.trials import run_experiment
 from cudanalyst.clients.truth import LEVELS, enumerate_truth
 from cudanalyst.errors import CudanalystError
 from cudanalyst.kernels.catalogue import Catalogue
-from cudanalyst.kernels.problem import Component
 from cudanalyst.resources.answers import AttributionResult, DeviceResult, ExperimentResult
 from cudanalyst.resources.attribution.ground_truth import GroundTruth, Tables, compare
-from cudanalyst.resources.report.data import CheckpointRow, ComponentCost, Method, ReportData
+from cudanalyst.resources.experiment import Experiments
+from cudanalyst.resources.report.data import CheckpointRow, ComponentCost, ReportData
+from cudanalyst.resources.report.gather import gather
 from cudanalyst.resources.report.page import write_report
 from cudanalyst.resources.report.terminal import render_terminal
+from cudanalyst.resources.report.view import attribution_of, leads
+from cudanalyst.resources.store import Store
 
-CHARACTERS_PER_TOKEN: Final = 3.5
-"""A cautious estimate for English with numbers and code."""
+OWNER: Final = "local"
+"""Owner of what a server over stdio remembers."""
 
 
 async def run_demo(options: DemoOptions, console: Console) -> ReportData:
@@ -49,9 +54,9 @@ async def run_demo(options: DemoOptions, console: Console) -> ReportData:
             firsts = [step for step in steps if step.generation == 0]
             found = await demo.trials(firsts)
             truth = await demo.truth(firsts, found) if options.truth else None
-    data = _report_data(options, steps, found, truth, device)
+        data = await anyio.to_thread.run_sync(_report_data, Path(store), steps, found, truth, device)
     page, numbers = write_report(data, options.folder)
-    console.print(render_terminal(data.attribution))
+    console.print(render_terminal(attribution_of(data.analysis, leads(data.analysis)[0])))
     if truth is not None:
         console.print(_truth_words(truth))
     console.print(f"\nReport: [bold]{page}[/]  Numbers: [bold]{numbers}[/]  ({time.perf_counter() - begun:.0f} s)")
@@ -161,43 +166,40 @@ def _truth_words(truth: GroundTruth) -> str:
     )
 
 
-def _cost(player: Component, firsts: Sequence[Step]) -> ComponentCost:
-    """What a component's evidence costs to read and to gather, over the checkpoints of the trials."""
-    return ComponentCost(
-        component=player,
-        evidence_tokens=fmean(step.evidence_characters[player] for step in firsts) / CHARACTERS_PER_TOKEN,
-        tool_seconds=fmean(step.seconds[player] for step in firsts),
-    )
+def _timed(cost: ComponentCost, firsts: Sequence[Step]) -> ComponentCost:
+    """A component's cost with the time that its evidence took to gather, over the checkpoints of the trials."""
+    seconds = [spent for step in firsts for player, spent in step.seconds.items() if player == cost.component]
+    return cost.model_copy(update={"tool_seconds": fmean(seconds) if seconds else None})
 
 
 def _report_data(
-    options: DemoOptions,
+    store: Path,
     steps: Sequence[Step],
     found: AttributionResult,
     truth: GroundTruth | None,
     device: DeviceResult,
 ) -> ReportData:
-    if found.attribution is None:
+    if found.attribution is None or found.experiment is None:
         raise CudanalystError("The experiment ended without an evaluated trial; look at the server's log above.")
     where = device.measured_on
-    firsts = sum(1 for step in steps if step.generation == 0)
-    return ReportData(
-        title="Which feedback helped the scripted planner",
-        attribution=found.attribution,
-        method=Method(
-            planner="scripted",
-            coder="edit book",
-            repeats=options.repeats,
-            seed=options.seed,
-            measured_on=(where.device if where else None) or "cpu-engine",
-            extra=(
-                f"The scripted agent made {len(steps)} checkpoints on the way; the trials start from the {firsts} first ones.",
+    firsts = [step for step in steps if step.generation == 0]
+    with closing(Store.open(store)) as opened:
+        data = gather(Experiments(opened), OWNER, found.experiment)
+    method = data.method.model_copy(
+        update={
+            "coder": "edit book",
+            "measured_on": (where.device if where else None) or "cpu-engine",
+            "extra": (
+                f"The scripted agent made {len(steps)} checkpoints on the way; the trials start from the {len(firsts)} first ones.",
                 "Speed is modelled by the same cost model that the profiler reports, so nothing here is a claim about profilers.",
             ),
-        ),
-        experiment=found.experiment,
-        costs=tuple(_cost(player, [step for step in steps if step.generation == 0]) for player in options.players),
-        checkpoints=tuple(
+        }
+    )
+    told = {
+        "title": "Which feedback helped the scripted planner",
+        "method": method,
+        "costs": tuple(_timed(cost, firsts) for cost in data.costs),
+        "checkpoints": tuple(
             CheckpointRow(
                 id=step.checkpoint,
                 problem=step.problem,
@@ -208,6 +210,6 @@ def _report_data(
             )
             for step in steps
         ),
-        ground_truth=truth,
-        versions=dict(where.versions) if where else {},
-    )
+        "ground_truth": truth,
+    }
+    return data.model_copy(update=told)

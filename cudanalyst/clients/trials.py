@@ -6,7 +6,7 @@ from typing import Final
 import anyio
 
 from cudanalyst.clients.connection import Connection
-from cudanalyst.clients.planner import Planner, State
+from cudanalyst.clients.planner import Proposer, State
 from cudanalyst.kernels.problem import Component
 from cudanalyst.resources.answers import AttributionResult, ExperimentResult, TrialNextResult, TrialSubmitResult
 
@@ -18,7 +18,7 @@ Report = Callable[[int, int], None]
 
 async def run_experiment(
     connection: Connection,
-    planner: Planner,
+    planner: Proposer,
     checkpoints: Sequence[str],
     players: Sequence[Component],
     *,
@@ -51,7 +51,7 @@ async def run_experiment(
             return found
 
 
-async def _one_trial(connection: Connection, planner: Planner, experiment: str, number: int) -> bool:
+async def _one_trial(connection: Connection, planner: Proposer, experiment: str, number: int) -> bool:
     """Takes and answers one trial; False when none is left to take."""
     context = f"{planner.name}-{experiment}-{number}"
     while True:

@@ -2,9 +2,14 @@
 
 from typing import Any, Literal
 
+from pydantic import JsonValue
+
 from cudanalyst.kernels.problem import BaseStatus, Component, SizeGroup, SizeSet
+from cudanalyst.resources.attribution.result import Analysis
 from cudanalyst.resources.attribution.table import Attribution
+from cudanalyst.resources.randomised.models import RandomisedAnalysis
 from cudanalyst.resources.trial_state import CoalitionTally
+from cudanalyst.resources.usage.models import RandomisedCost, UsageAnalysis
 from cudanalyst.tools.debug import Check
 from cudanalyst.tools.result import MeasuredOn, Sandbox, Truncation
 from cudanalyst.values import Frozen
@@ -72,6 +77,8 @@ class ExperimentResult(Answer):
     checkpoints: int | None = None
     blocks: int | None = None
     trials: int | None = None
+    design: str | None = None
+    """Id of the design that it was laid down from."""
 
 
 class DeliveredEvidence(Frozen):
@@ -97,6 +104,24 @@ class TrialNextResult(Answer):
     seed: int | None = None
     deadline_at: float | None = None
     """Seconds since the epoch after which the trial counts as abandoned."""
+    plan_step: bool | None = None
+    """Whether a plan is made first; else the source is written at once."""
+    plan: str | None = None
+    """A plan that is given, for the coder to follow."""
+    planner: str | None = None
+    """Who of the experiment's planners is asked."""
+    coder: str | None = None
+    evidence_for: tuple[Literal["planner", "coder"], ...] = ()
+    """Who may be shown the evidence, where planner and coder are two."""
+    decoding: dict[str, dict[str, JsonValue]] = {}
+    """Settings of planner and coder, the same in every trial."""
+    template: str | None = None
+    """Version of the bundled prompts, for clients that use them."""
+    step: int | None = None
+    steps: int | None = None
+    """Of a trial that goes on for several: the candidate of the last is judged."""
+    counts: dict[str, int] = {}
+    """Trials of the experiment by state: nothing of coalitions or outcomes."""
 
 
 class TrialSubmitResult(Answer):
@@ -118,13 +143,26 @@ class LevelInShort(Frozen):
     """Pair to pairwise Banzhaf interaction, likewise."""
     no_op: float | None = None
     """Success of changing nothing."""
+    planner: str | None = None
+    """With `regime`: whose trials these are; None where the experiment has one condition only."""
+    regime: str | None = None
+
+
+class SessionResult(Answer):
+    """A session that was begun."""
+
+    status: Literal["started", "running"]
+    session: str | None = None
+    randomise: dict[Component, float] = {}
+    """Probability that a candidate's feedback offers each component; empty where nothing is withheld."""
 
 
 class AttributionResult(Answer):
     """Which evidence helped, how much, how sure."""
 
-    status: Literal["final", "interim", "empty", "running"]
-    """`interim`: trials are still missing. `empty`: nothing has been evaluated."""
+    status: Literal["final", "interim", "empty", "observational", "randomised", "running"]
+    """Of an experiment: `interim`: trials are still missing; `empty`: nothing has been evaluated. Of ordinary use:
+    `observational`, confounded; `randomised`: with effects by design beside it."""
     experiment: str | None = None
     evaluated: int | None = None
     trials: int | None = None
@@ -134,8 +172,18 @@ class AttributionResult(Answer):
     notes: tuple[str, ...] = ()
     attribution: Attribution | None = None
     """Every index with every interval; only where `detail` is full."""
+    analysis: Analysis | None = None
+    """All that the design's plan asks for; only of an experiment that was laid down from a design, where `detail` is full."""
     report: str | None = None
     """Resource with the report, once the experiment has ended."""
+    session: str | None = None
+    """Of ordinary use: the session, or None for all of the owner's."""
+    observed: UsageAnalysis | None = None
+    """What was seen before decisions and what followed; decisions one by one only where `detail` is full."""
+    randomised: RandomisedAnalysis | None = None
+    """Effects of being offered a component; in short those on `improved` and `stopped`."""
+    costs: tuple[RandomisedCost, ...] = ()
+    """Effects next to tokens and seconds."""
 
 
 class JobResult(Answer):
@@ -214,9 +262,31 @@ class EvidenceResult(Answer):
 
 def concise_attribution(result: AttributionResult) -> AttributionResult:
     """The levels in short; the whole attribution is named in `omitted`."""
+    if result.observed is not None:
+        return _concise_sessions(result, result.observed)
     if result.attribution is None:
         return result
     total = sum(len(level.effects) for level in result.attribution.levels)
     shown = sum(len(level.banzhaf) + len(level.interactions) for level in result.levels)
     left_out = Truncation(what="attribution", shown=shown, total=total)
-    return result.model_copy(update={"attribution": None, "omitted": (left_out,)})
+    return result.model_copy(update={"attribution": None, "analysis": None, "omitted": (left_out,)})
+
+
+def _concise_sessions(result: AttributionResult, observed: UsageAnalysis) -> AttributionResult:
+    """Ordinary use in short: counts and shares without the decisions, and effects on `improved` and `stopped` alone."""
+    left_out = []
+    if observed.moments:
+        left_out.append(Truncation(what="observed.moments", shown=0, total=len(observed.moments)))
+    randomised = result.randomised
+    if randomised is not None:
+        kept = tuple(one for one in randomised.effects if one.level in {"improved", "stopped"} and one.history is None)
+        if len(kept) < len(randomised.effects):
+            left_out.append(Truncation(what="randomised.effects", shown=len(kept), total=len(randomised.effects)))
+        randomised = randomised.model_copy(update={"effects": kept})
+    return result.model_copy(
+        update={
+            "observed": observed.model_copy(update={"moments": ()}),
+            "randomised": randomised,
+            "omitted": tuple(left_out),
+        }
+    )

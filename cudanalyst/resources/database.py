@@ -11,6 +11,7 @@ from typing import Final
 from cudanalyst.errors import StoreError
 from cudanalyst.resources.blobs import disk_error
 from cudanalyst.resources.migrations import MIGRATIONS, NEWEST
+from cudanalyst.resources.syncing import Syncing
 
 BUSY_TIMEOUT_S: Final = 30.0
 """How long a writer waits for another process's transaction."""
@@ -21,8 +22,8 @@ Value = str | int | float | None
 class Database:
     """A connection that threads take turns with.
 
-    `synchronous=FULL`: when `transaction` returns, what was written survives a kill and, unless it was asked for otherwise, a
-    power cut. Every method may be called from any thread; a thread that holds a transaction keeps the others waiting, so keep it short.
+    When `transaction` returns, what was written survives a kill and, unless it was asked for otherwise, a power cut: the log is
+    flushed once for all who wait (syncing.py), so commits themselves need `synchronous=NORMAL` only. Every method may be called from any thread; a thread that holds a transaction keeps the others waiting, so keep it short.
     """
 
     def __init__(self, path: Path, *, busy_timeout_s: float = BUSY_TIMEOUT_S) -> None:
@@ -34,6 +35,9 @@ class Database:
         self._path = path
         self._lock = threading.RLock()
         self._depth = 0
+        self._owed = 0
+        """The last commit that somebody wants on disk."""
+        self._syncing = Syncing(path.with_name(f"{path.name}-wal"))
         with _opening(path):
             try:
                 self._connection = sqlite3.connect(
@@ -42,7 +46,7 @@ class Database:
             except sqlite3.Error as error:
                 raise store_error(error, path) from error
             try:
-                for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                for pragma in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
                     self._connection.execute(f"PRAGMA {pragma}")
                 self._migrate()
             except sqlite3.Error as error:
@@ -58,24 +62,26 @@ class Database:
 
         Args:
             durable: Whether what was written survives a power cut once this returns. If not, this does not wait for the
-                disk: everybody sees what was written and it survives a kill, and the next durable transaction, of whatever
+                disk: everybody sees what was written and it survives a kill, and the next durable write, of whatever
                 connection, makes it durable with its own, since both lie in one log in order.
 
         Raises:
-            StoreError: It could not be committed; nothing of it was.
+            StoreError: It could not be committed, and nothing of it was; or the disk failed thereafter, as the text then says.
         """
         with self._lock:
             if self._depth:
                 yield
                 return
-            if durable:
-                yield from self._transaction()
-                return
-            self._guarded("PRAGMA synchronous=NORMAL")
-            try:
-                yield from self._transaction()
-            finally:
-                self._guarded("PRAGMA synchronous=FULL")
+            before = self._connection.total_changes
+            yield from self._transaction()
+            if self._connection.total_changes != before:
+                commit = self._syncing.committed()
+                if durable:
+                    self._owed = commit
+            # Who only read may have seen what another thread has written and still waits for.
+            owed = self._owed
+        if durable:
+            self._syncing.wait(owed)
 
     def _transaction(self) -> Iterator[None]:
         self._guarded("BEGIN IMMEDIATE")
@@ -127,6 +133,7 @@ class Database:
         """Closes the connection; later calls raise `StoreError`."""
         with self._lock:
             self._connection.close()
+            self._syncing.close()
 
     def _guarded(self, statement: str, values: Sequence[Value] = ()) -> sqlite3.Cursor:
         try:

@@ -4,18 +4,59 @@ An event holds no identity and no time: the store gives both (`Recorded.seq`, `R
 one back never mints anything. A new field needs a default, a new kind or field a new schema version.
 """
 
-import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, FiniteFloat, TypeAdapter, model_validator
+from pydantic import Field, FiniteFloat, TypeAdapter
 
-from cudanalyst.kernels.problem import Component
-from cudanalyst.resources.trials import Outcome
+from cudanalyst.kernels.problem import BaseStatus, Component
+from cudanalyst.resources.randomised.draws import RandomisedDelivery
+from cudanalyst.resources.trial_events import (
+    ExperimentEnded,
+    ExperimentStarted,
+    Phase,
+    PlannerFailure,
+    TrialContaminated,
+    TrialEvaluated,
+    TrialInfrastructureFailed,
+    TrialOpened,
+    TrialReused,
+    TrialStepped,
+    TrialStepReady,
+    TrialSubmitted,
+)
 from cudanalyst.values import Frozen
 
-PlannerFailure = Literal["refusal", "truncation", "abandoned"]
-Phase = Literal["model", "evaluator"]
-"""Where infrastructure failed: before a submission (the model's service) or after it (our evaluator)."""
+__all__ = [
+    "EVENT",
+    "CandidateJudged",
+    "CandidateSubmitted",
+    "CheckpointFrozen",
+    "CheckpointRestored",
+    "DeliveryRandomised",
+    "Event",
+    "EvidenceDelivered",
+    "EvidenceRequested",
+    "EvidenceWithheld",
+    "ExperimentEnded",
+    "ExperimentStarted",
+    "JobFinished",
+    "JobStarted",
+    "Phase",
+    "PlanRecorded",
+    "PlannerFailure",
+    "Recorded",
+    "SessionStarted",
+    "ToolFinished",
+    "ToolStarted",
+    "TrialContaminated",
+    "TrialEvaluated",
+    "TrialInfrastructureFailed",
+    "TrialOpened",
+    "TrialReused",
+    "TrialStepReady",
+    "TrialStepped",
+    "TrialSubmitted",
+]
 
 
 class SessionStarted(Frozen):
@@ -24,6 +65,8 @@ class SessionStarted(Frozen):
     kind: Literal["session_started"] = "session_started"
     client: str | None = None
     """Name and version that the client gave."""
+    randomise: RandomisedDelivery | None = None
+    """How its feedback is offered, where the client asked for randomised delivery."""
 
 
 class CandidateSubmitted(Frozen):
@@ -63,6 +106,10 @@ class ToolFinished(Frozen):
     cached: bool = False
     modelled_speedup: FiniteFloat | None = None
     """Of a `run` that passed."""
+    speedup: FiniteFloat | None = None
+    """Measured, of a `run` that passed."""
+    device_s: FiniteFloat | None = None
+    """Seconds for which the call held a GPU; None where it held none."""
 
 
 class EvidenceDelivered(Frozen):
@@ -75,6 +122,52 @@ class EvidenceDelivered(Frozen):
     via: str
     """The tool that delivered it; `trial_next` for a trial."""
     trial: str | None = None
+
+
+class DeliveryRandomised(Frozen):
+    """A decision of a session with randomised delivery: which components a candidate's feedback offers."""
+
+    kind: Literal["delivery_randomised"] = "delivery_randomised"
+    candidate: str
+    problem: str
+    number: int
+    """Of the decision in its session, from 1."""
+    offered: tuple[Component, ...]
+    propensities: dict[Component, FiniteFloat]
+    """Probability of each offer."""
+    joint: FiniteFloat
+    """Probability of this very draw."""
+
+
+class EvidenceWithheld(Frozen):
+    """A call for evidence was answered with the base status alone, as the draw said."""
+
+    kind: Literal["evidence_withheld"] = "evidence_withheld"
+    candidate: str
+    component: Component
+    via: str
+
+
+class EvidenceRequested(Frozen):
+    """An agent asked for evidence that its draw had withheld, and was given it."""
+
+    kind: Literal["evidence_requested"] = "evidence_requested"
+    candidate: str
+    component: Component
+    via: str
+
+
+class CandidateJudged(Frozen):
+    """What a candidate amounts to, established for a session with randomised delivery."""
+
+    kind: Literal["candidate_judged"] = "candidate_judged"
+    candidate: str
+    problem: str
+    base_status: BaseStatus
+    modelled_speedup: FiniteFloat | None = None
+    speedup: FiniteFloat | None = None
+    """Measured."""
+    fast: bool | None = None
 
 
 class CheckpointFrozen(Frozen):
@@ -109,87 +202,6 @@ class PlanRecorded(Frozen):
     author: str | None = None
 
 
-class ExperimentStarted(Frozen):
-    """An experiment and every one of its trials were laid down."""
-
-    kind: Literal["experiment_started"] = "experiment_started"
-    experiment: str
-    blob: str
-    """The `ExperimentSpec`."""
-    trials: int
-
-
-class TrialOpened(Frozen):
-    """A context was given a trial."""
-
-    kind: Literal["trial_opened"] = "trial_opened"
-    experiment: str
-    trial: str
-    problem: str
-    checkpoint: str
-    attempt: int
-    prompt_hash: str
-    deadline_at: FiniteFloat
-    """Seconds since the epoch after which it counts as abandoned."""
-
-
-class TrialSubmitted(Frozen):
-    """A planner answered, or failed to."""
-
-    kind: Literal["trial_submitted"] = "trial_submitted"
-    experiment: str
-    trial: str
-    problem: str
-    plan_blob: str | None = None
-    candidate: str | None = None
-    candidate_blob: str | None = None
-    failure: PlannerFailure | None = None
-
-
-class TrialEvaluated(Frozen):
-    """The evaluator judged a trial's candidate."""
-
-    kind: Literal["trial_evaluated"] = "trial_evaluated"
-    experiment: str
-    trial: str
-    outcome: Outcome
-
-    @model_validator(mode="after")
-    def _can_be_stored(self) -> Self:
-        if not math.isfinite(self.outcome.modelled_speedup):
-            raise ValueError("JSON cannot carry a speedup that is not finite")
-        return self
-
-
-class TrialContaminated(Frozen):
-    """A trial's context knew more than its coalition: kept, and left out of primary estimates."""
-
-    kind: Literal["trial_contaminated"] = "trial_contaminated"
-    experiment: str
-    trial: str
-    reason: str
-
-
-class TrialInfrastructureFailed(Frozen):
-    """A service failed, not the planner."""
-
-    kind: Literal["trial_infrastructure_failed"] = "trial_infrastructure_failed"
-    experiment: str
-    trial: str
-    phase: Phase
-    reason: str
-    final: bool
-    """The cap is reached: it will not be tried again."""
-
-
-class ExperimentEnded(Frozen):
-    """An experiment was stopped before all its trials were done."""
-
-    kind: Literal["experiment_ended"] = "experiment_ended"
-    experiment: str
-    reason: str
-
-
 class JobStarted(Frozen):
     """Work that outlives its call began."""
 
@@ -215,6 +227,10 @@ Event = Annotated[
     | ToolStarted
     | ToolFinished
     | EvidenceDelivered
+    | DeliveryRandomised
+    | EvidenceWithheld
+    | EvidenceRequested
+    | CandidateJudged
     | CheckpointFrozen
     | CheckpointRestored
     | PlanRecorded
@@ -222,6 +238,9 @@ Event = Annotated[
     | TrialOpened
     | TrialSubmitted
     | TrialEvaluated
+    | TrialStepped
+    | TrialStepReady
+    | TrialReused
     | TrialContaminated
     | TrialInfrastructureFailed
     | ExperimentEnded

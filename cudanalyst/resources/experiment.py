@@ -15,14 +15,17 @@ from cudanalyst.resources.checkpoints import Checkpoint
 from cudanalyst.resources.codec import decode
 from cudanalyst.resources.events import ExperimentEnded, ExperimentStarted
 from cudanalyst.resources.expiry import abandon_expired
+from cudanalyst.resources.exposure import EXPOSING, Exposing, Exposure, Parents, with_ancestors
+from cudanalyst.resources.known import Known
 from cudanalyst.resources.store import Scope, Store
 from cudanalyst.resources.trial_index import KINDS, TrialIndex
 from cudanalyst.resources.trial_state import ExperimentSpec, ExperimentState, Progress
-from cudanalyst.resources.trials import Experiment
+from cudanalyst.resources.trials import Experiment, Trial
 
 TIME_LIMIT_S: Final = 1800.0
 ATTEMPTS: Final = 3
 MAX_REASON: Final = 500
+CONTEXTS_KNOWN: Final = 1024
 
 
 class Experiments:
@@ -34,6 +37,8 @@ class Experiments:
         self._states: dict[str, ExperimentState] = {}
         self._checkpoints: dict[tuple[str, str], Checkpoint] = {}
         self._indexes: dict[str, TrialIndex] = {}
+        self._exposures: Known[tuple[str, str | None], Exposing] = Known(CONTEXTS_KNOWN)
+        self._parents: dict[str, Parents] = {}
 
     def start(
         self,
@@ -129,22 +134,33 @@ class Experiments:
         with self.step(owner, experiment) as state:
             return state.spec.experiment
 
+    def problems(self, owner: str, experiment: str) -> tuple[str, ...]:
+        """The problems of its checkpoints."""
+        with self.step(owner, experiment) as state:
+            return tuple(state.spec.statements)
+
     @contextmanager
-    def step(self, owner: str, experiment: str) -> Iterator[ExperimentState]:
+    def step(self, owner: str, experiment: str, *, durable: bool = True) -> Iterator[ExperimentState]:
         """One transaction on an experiment, with its newest state. What is appended within shows in the next step.
 
-        Trials whose time is over are closed first, so that no state is ever seen with one of them open.
+        Trials whose time is over are closed first, so that no state is ever seen with one of them open. Without `durable` the
+        caller sees to it that a durable write follows before anybody is told (`Store.append`).
 
         Raises:
             NotFound: The experiment is not this owner's.
         """
         self.store.check(owner, "experiment", experiment)
         while True:
-            with self.store.transaction():
+            with self.store.transaction(durable=durable):
                 state = self._folded(owner, experiment)
                 if not abandon_expired(self.store, owner, state, self.checkpoint):
                     yield state
                     return
+
+    def peek(self, owner: str, experiment: str) -> ExperimentState:
+        """The state of another experiment, within a step: to be read, not to be decided on."""
+        self.store.check(owner, "experiment", experiment)
+        return self._folded(owner, experiment)
 
     def _folded(self, owner: str, experiment: str) -> ExperimentState:
         """The state by the newest events. Only committed ones enter it: a step folds before it appends, none nest."""
@@ -165,6 +181,32 @@ class Experiments:
             index = self._indexes.setdefault(owner, TrialIndex())
             index.fold(self.store.events(owner, kinds=KINDS, after=index.seq))
             return index
+
+    def exposure(self, scope: Scope) -> Exposure:
+        """What a context knows, ancestors included, by the newest events. Within a step, ask before appending."""
+        with self.store.held():
+            key = (scope.owner, scope.context)
+            known = self._exposures.get(key) or self._exposures.add(key, Exposing())
+            known.fold(self.store.events(scope.owner, context=scope.context, kinds=EXPOSING, after=known.seq))
+            if not known.candidates:
+                return Exposure(problems=frozenset(known.problems))
+            parents = self._parents.setdefault(scope.owner, Parents())
+            parents.fold(self.store.events(scope.owner, kinds=("candidate_submitted",), after=parents.seq))
+            candidates = with_ancestors(known.candidates, parents.of)
+            return Exposure(candidates=candidates, problems=frozenset(known.problems))
+
+    def assigned(self, owner: str, experiment: str, trial: str) -> Trial:
+        """A trial as the design has it.
+
+        Raises:
+            NotFound: The experiment is not this owner's.
+        """
+        with self.store.held():
+            state = self._states.get(experiment)
+        if state is None:
+            with self.step(owner, experiment) as state:
+                pass
+        return state.trials[trial].trial
 
     def of_trial(self, owner: str, trial: str) -> str:
         """The experiment that a trial's handle belongs to.

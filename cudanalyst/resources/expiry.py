@@ -8,6 +8,7 @@ from cudanalyst.resources.events import PlannerFailure, TrialEvaluated, TrialSub
 from cudanalyst.resources.outcomes import outcome_of
 from cudanalyst.resources.store import Scope, Store
 from cudanalyst.resources.trial_state import ExperimentState, TrialProgress
+from cudanalyst.tools.timing.models import FAST_THRESHOLD
 
 
 def opened_in(progress: TrialProgress) -> Scope:
@@ -23,7 +24,12 @@ def opened_in(progress: TrialProgress) -> Scope:
 
 
 def judge_failure(
-    store: Store, owner: str, progress: TrialProgress, checkpoint: Checkpoint, failure: PlannerFailure
+    store: Store,
+    owner: str,
+    progress: TrialProgress,
+    checkpoint: Checkpoint,
+    failure: PlannerFailure,
+    threshold: float = FAST_THRESHOLD,
 ) -> None:
     """A planner that gave no candidate fails at every level; no evaluator is needed to say so."""
     outcome = outcome_of(
@@ -33,6 +39,7 @@ def judge_failure(
         None,
         before_speedup=checkpoint.modelled_speedup,
         planner_failure=failure,
+        threshold=threshold,
     )
     trial = progress.trial
     store.append(Scope(owner), TrialEvaluated(experiment=trial.experiment, trial=trial.id, outcome=outcome))
@@ -45,10 +52,13 @@ def abandon_expired(
     if state.stopped is not None:
         return False
     now = store.now()
-    late = [progress for progress in state.open_trials() if progress.deadline_at <= now]
+    if not state.queues.any_late(now):
+        return False
+    late = [progress for progress in state.open_trials() if progress.deadline_at <= now and not progress.stepping]
     for progress in late:
         trial = progress.trial
         event = TrialSubmitted(experiment=trial.experiment, trial=trial.id, problem=trial.problem, failure="abandoned")
         store.append(opened_in(progress), event)
-        judge_failure(store, owner, progress, checkpoint_of(owner, trial.checkpoint), "abandoned")
+        threshold = state.spec.experiment.fast_threshold
+        judge_failure(store, owner, progress, checkpoint_of(owner, trial.checkpoint), "abandoned", threshold)
     return bool(late)

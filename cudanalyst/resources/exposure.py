@@ -1,12 +1,15 @@
 """What a conversation has already seen: a fold over its events, and the rule that makes a context fresh."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
 from cudanalyst.resources.checkpoints import Checkpoint
 from cudanalyst.resources.events import (
     CandidateSubmitted,
     CheckpointFrozen,
     CheckpointRestored,
+    Event,
     EvidenceDelivered,
     JobStarted,
     PlanRecorded,
@@ -16,6 +19,19 @@ from cudanalyst.resources.events import (
     TrialOpened,
 )
 from cudanalyst.values import Frozen
+
+EXPOSING: Final = (
+    "candidate_submitted",
+    "checkpoint_frozen",
+    "checkpoint_restored",
+    "evidence_delivered",
+    "tool_started",
+    "tool_finished",
+    "job_started",
+    "plan_recorded",
+    "trial_opened",
+)
+"""Kinds of events that tell what a context has seen."""
 
 
 class Exposure(Frozen):
@@ -27,44 +43,58 @@ class Exposure(Frozen):
     """Problems that it was given a trial of."""
 
 
-def exposure_of(events: Iterable[Recorded]) -> Exposure:
-    """Folds a context's events. Submitting a source counts: who wrote it knows it."""
-    touched: set[str] = set()
-    tried: set[str] = set()
-    for recorded in events:
-        event = recorded.event
+@dataclass(slots=True)
+class Exposing:
+    """The fold of a context's events up to `seq`. Submitting a source counts: who wrote it knows it."""
+
+    seq: int = 0
+    candidates: set[str] = field(default_factory=set)
+    """Without their ancestors."""
+    problems: set[str] = field(default_factory=set)
+
+    def fold(self, events: Iterable[Recorded]) -> None:
+        """Takes in committed events of `EXPOSING`, in order."""
+        for recorded in events:
+            self._apply(recorded.event)
+            self.seq = recorded.seq
+
+    def _apply(self, event: Event) -> None:
         match event:
             case CandidateSubmitted(candidate=candidate, parents=parents):
-                touched |= {candidate, *parents}
+                self.candidates |= {candidate, *parents}
             case (
                 CheckpointFrozen(candidate=candidate, lineage=line)
                 | CheckpointRestored(candidate=candidate, lineage=line)
             ):
-                touched |= {candidate, *line}
+                self.candidates |= {candidate, *line}
             case EvidenceDelivered(candidate=candidate):
-                touched.add(candidate)
+                self.candidates.add(candidate)
             case (
                 ToolStarted(candidate=str(candidate))
                 | ToolFinished(candidate=str(candidate))
                 | JobStarted(candidate=str(candidate))
                 | PlanRecorded(candidate=str(candidate))
             ):
-                touched.add(candidate)
+                self.candidates.add(candidate)
             case TrialOpened(problem=problem):
-                tried.add(problem)
+                self.problems.add(problem)
             case _:
                 pass
-    return Exposure(candidates=frozenset(touched), problems=frozenset(tried))
 
 
-def parents_by_candidate(submissions: Iterable[Recorded]) -> dict[str, frozenset[str]]:
-    """Parents of every candidate, from an owner's `candidate_submitted` events."""
-    parents: dict[str, frozenset[str]] = {}
-    for recorded in submissions:
-        event = recorded.event
-        if isinstance(event, CandidateSubmitted):
-            parents[event.candidate] = parents.get(event.candidate, frozenset()) | frozenset(event.parents)
-    return parents
+@dataclass(slots=True)
+class Parents:
+    """Parents of every candidate: the fold of an owner's `candidate_submitted` events up to `seq`."""
+
+    seq: int = 0
+    of: dict[str, set[str]] = field(default_factory=dict)
+
+    def fold(self, submissions: Iterable[Recorded]) -> None:
+        """Takes in committed events, in order."""
+        for recorded in submissions:
+            if isinstance(recorded.event, CandidateSubmitted):
+                self.of.setdefault(recorded.event.candidate, set()).update(recorded.event.parents)
+            self.seq = recorded.seq
 
 
 def with_ancestors(candidates: Iterable[str], parents: Mapping[str, Iterable[str]]) -> frozenset[str]:

@@ -130,6 +130,17 @@ def outcome_of(
     )
 
 
+def measured_fast(by_size: Iterable[SizeSpeedup], threshold: float, *, fast: bool | None) -> bool | None:
+    """Whether measured times reach a threshold at every size, where `fast` says so of the usual one.
+
+    None where nothing was measured, False where a size is suspicious.
+    """
+    sizes = tuple(by_size)
+    if fast is None or threshold == FAST_THRESHOLD or not sizes:
+        return fast
+    return all(one.verdict != "suspicious" and one.speedup >= threshold for one in sizes)
+
+
 def speedups_of(timings: Iterable[SizeTiming]) -> tuple[SizeSpeedup, ...]:
     """What was measured at each size, in the mode that decides: the one of the first timing."""
     timed = list(timings)

@@ -20,10 +20,12 @@ from pydantic_core import PydanticSerializationError
 from cudanalyst.errors import BadRequest, NotFound
 from cudanalyst.resources.blobs import BlobStore, disk_error
 from cudanalyst.resources.checkpoints import Checkpoint
-from cudanalyst.resources.codec import EVENT_COLUMNS, decode, recorded
+from cudanalyst.resources.codec import decode, recorded
 from cudanalyst.resources.database import BUSY_TIMEOUT_S, Database, Value
 from cudanalyst.resources.events import CandidateSubmitted, Event, Recorded, SessionStarted
 from cudanalyst.resources.known import Known
+from cudanalyst.resources.randomised.draws import RandomisedDelivery
+from cudanalyst.resources.selecting import selection
 from cudanalyst.tools.source import MAX_SOURCE_BYTES, Source
 from cudanalyst.values import Frozen, canonical_json
 
@@ -91,9 +93,12 @@ class Store:
         """Seconds since the epoch, by the store's clock."""
         return self._clock()
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Makes several writes one: all or nothing, with no other writer between. Put blobs before, not inside."""
-        return self._database.transaction()
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[None]:
+        """Makes several writes one: all or nothing, with no other writer between. Put blobs before, not inside.
+
+        `durable` as in `append`.
+        """
+        return self._database.transaction(durable=durable)
 
     def held(self) -> AbstractContextManager[None]:
         """Keeps this process's other threads from the events, for what is folded in memory."""
@@ -101,13 +106,20 @@ class Store:
 
     # Owners and handles
 
-    def start_session(self, owner: str, client: str | None = None) -> str:
-        """Mints a session's handle: a secret that its owner passes with every call."""
+    def start_session(
+        self,
+        owner: str,
+        client: str | None = None,
+        randomise: RandomisedDelivery | None = None,
+        *,
+        begun_in: str | None = None,
+    ) -> str:
+        """Mints a session's handle: a secret that its owner passes with every call. `begun_in`: the session that asked for it."""
         if not 0 < len(owner) <= MAX_NAME:
             raise BadRequest(f"An owner's name has 1 to {MAX_NAME} characters.")
         with self.transaction():
-            (handle,) = self.mint(owner, "session")
-            self.append(Scope(owner, handle, handle), SessionStarted(client=client))
+            (handle,) = self.mint(owner, "session", parent=None if begun_in is None else self.family(owner, begun_in))
+            self.append(Scope(owner, handle, handle), SessionStarted(client=client, randomise=randomise))
         return handle
 
     def mint(self, owner: str, kind: HandleKind, count: int = 1, *, parent: str | None = None) -> tuple[str, ...]:
@@ -135,6 +147,14 @@ class Store:
             )
         parent = rows[0][0]
         return None if parent is None else str(parent)
+
+    def family(self, owner: str, session: str) -> str:
+        """The session that a session was begun in, itself where it was begun in none: one client holds the whole family.
+
+        Raises:
+            NotFound: The session is not this owner's.
+        """
+        return self.check(owner, "session", session) or session
 
     def scope(self, owner: str, session: str, context: str | None = None) -> Scope:
         """Checks a session's handle and names the conversation: the session itself unless `context` says otherwise.
@@ -171,25 +191,17 @@ class Store:
         kinds: Sequence[str] = (),
         after: int = 0,
         limit: int | None = None,
+        newest: int | None = None,
     ) -> list[Recorded]:
         """An owner's events in order, narrowed by whatever is given; no `kinds` means all.
+
+        `limit` keeps the first of them, `newest` the last.
 
         Raises:
             StoreError: A newer version wrote an event that this one cannot read.
         """
-        clauses, values = ["owner = ?", "seq > ?"], list[Value]((owner, after))
-        for column, value in (("session", session), ("context", context), ("experiment", experiment)):
-            if value is not None:
-                clauses.append(f"{column} = ?")
-                values.append(value)
-        if kinds:
-            clauses.append(f"kind IN ({', '.join('?' * len(kinds))})")
-            values.extend(kinds)
-        # Columns are named in this module and values bound; nothing of a caller becomes SQL.
-        statement = f"SELECT {EVENT_COLUMNS} FROM events WHERE {' AND '.join(clauses)} ORDER BY seq"  # noqa: S608
-        if limit is not None:
-            statement += " LIMIT ?"
-            values.append(limit)
+        columns = {"session": session, "context": context, "experiment": experiment}
+        statement, values = selection(owner, columns, kinds, after=after, limit=limit, newest=newest)
         return [recorded(row) for row in self._database.query(statement, values)]
 
     # Values

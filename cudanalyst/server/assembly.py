@@ -11,6 +11,7 @@ from typing import Final
 from cudanalyst.errors import StoreError
 from cudanalyst.kernels.catalogue import Catalogue
 from cudanalyst.resources.experiment import Experiments
+from cudanalyst.resources.randomised.delivery import Deliveries
 from cudanalyst.resources.store import Store
 from cudanalyst.server.bench import Bench
 from cudanalyst.server.evaluation import Evaluations
@@ -63,7 +64,7 @@ def assemble(settings: Settings) -> Services:
     store = Store.open(settings.store)
     bench = settings.bench or _bench(settings)
     experiments = Experiments(store)
-    ledger = StoreLedger(store, experiments)
+    ledger = StoreLedger(store, experiments, Deliveries(store, bench.secret))
     jobs = Jobs(ledger.job_started, settings.answer_within_s, settings.beat_s)
     return Services(store, ledger, bench, jobs, experiments, Evaluations(bench, experiments))
 

@@ -6,7 +6,7 @@ device alone, so that it can be spread over machines.
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,6 +25,7 @@ from cudanalyst.tools.profile import ProfileRequest, ProfileResult, profile
 from cudanalyst.tools.run import RunRequest, RunResult, run
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.speedup import Baselines
+from cudanalyst.tools.spending import spending
 from cudanalyst.tools.toolchain.gpu import GpuToolchain
 from cudanalyst.tools.toolchain.protocol import Capabilities, Toolchain
 from cudanalyst.tools.toolchain.waiting import heard_by
@@ -69,7 +70,9 @@ class Bench:
     async def _turn(self, progress: Progress, doing: str) -> AsyncIterator[None]:
         """A turn of this server, within which waits for a device are told: its lease is a matter of the whole machine."""
         progress.say(doing)
-        async with self.turns.turn(progress):
+        async with AsyncExitStack() as stack:
+            with spending("waiting for the server"):
+                await stack.enter_async_context(self.turns.turn(progress))
             progress.say(doing)
             with heard_by(lambda waiting: progress.say(waiting or doing)):
                 yield

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from cudanalyst.errors import CudanalystError
+from cudanalyst.resources.randomised.delivery import Offer
 from cudanalyst.resources.store import Scope
 from cudanalyst.tools.source import Source
 
@@ -50,6 +51,8 @@ class Submitted:
     source: Source | None = None
     error: CudanalystError | None = None
     """Why there is none."""
+    offer: Offer | None = None
+    """What a draw of randomised delivery means for this call; None where nothing is randomised."""
 
 
 @dataclass(frozen=True)

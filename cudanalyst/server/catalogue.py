@@ -91,6 +91,12 @@ CATALOGUE: Final[tuple[ToolEntry, ...]] = (
         detailed=True,
     ),
     ToolEntry(
+        Workbench.session_start,
+        "Start a session",
+        "Start a session of your own, or one with randomised delivery: feedback is withheld by chance, so that attribution "
+        "can tell what helps.",
+    ),
+    ToolEntry(
         Workbench.freeze,
         "Freeze a checkpoint",
         "Freeze a candidate as an immutable checkpoint with the evidence of every feedback tool, gathered once, for later "
@@ -116,7 +122,7 @@ CATALOGUE: Final[tuple[ToolEntry, ...]] = (
         Workbench.experiment_start,
         "Start an experiment",
         "Start an experiment that measures which feedback helps: every coalition of the players on every checkpoint, "
-        "repeated, in random order. Then call trial_next until it is finished.",
+        "repeated, in random order, or what a design file says (`design`). Then call trial_next until it is finished.",
     ),
     ToolEntry(
         Workbench.trial_next,
@@ -134,8 +140,8 @@ CATALOGUE: Final[tuple[ToolEntry, ...]] = (
     ToolEntry(
         Workbench.attribution,
         "Attribute success to feedback",
-        "Attribute success to kinds of feedback: value of every coalition, Banzhaf and Shapley values and interactions "
-        "with intervals, per level (compiled, passed, fast_modelled). Interim for who started the experiment.",
+        "Attribute success to kinds of feedback, with intervals: of an experiment (coalition values, Banzhaf, Shapley, "
+        "interactions), or of ordinary use (observed; by design where delivery was randomised).",
         read_only=True,
         detailed=True,
         concise=concise_attribution,

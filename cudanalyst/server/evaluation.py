@@ -6,9 +6,11 @@ queue of a killed server is rebuilt when its experiment is next touched.
 
 import asyncio
 import os
+import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final, NamedTuple
 
 import anyio
@@ -17,12 +19,15 @@ import structlog
 from cudanalyst.errors import CudanalystError
 from cudanalyst.resources import judging
 from cudanalyst.resources.experiment import Experiments
-from cudanalyst.resources.outcomes import CompileStatus, RunStatus, outcome_of, speedups_of
+from cudanalyst.resources.freeze import Moment, checkpoint_of
+from cudanalyst.resources.outcomes import CompileStatus, RunStatus, measured_fast, outcome_of, speedups_of
 from cudanalyst.resources.trials import SizeSpeedup
 from cudanalyst.server.bench import Bench
 from cudanalyst.server.call import Progress
 from cudanalyst.server.jobs import end
 from cudanalyst.server.ledger import in_thread
+from cudanalyst.tools.device_time import device_time
+from cudanalyst.tools.result import MeasuredOn
 from cudanalyst.tools.run import RunRequest
 from cudanalyst.tools.source import Source
 
@@ -48,6 +53,8 @@ class Verdict(NamedTuple):
     fast: bool | None = None
     measured_speedup: float | None = None
     measured_by_size: tuple[SizeSpeedup, ...] = ()
+    device_s: float | None = None
+    """Seconds on a device; None where there is none."""
 
 
 class Work(NamedTuple):
@@ -77,7 +84,7 @@ class Evaluations:
         Raises:
             NotFound: The experiment is not this owner's.
         """
-        for pending in await in_thread(judging.pending, self.experiments, owner, experiment):
+        for pending in await in_thread(judging.pending, self.experiments, owner, experiment, self._queued):
             self._enqueue(Work(owner, pending))
 
     def _enqueue(self, work: Work) -> None:
@@ -121,6 +128,10 @@ class Evaluations:
     async def _judge(self, work: Work) -> bool:
         """Records a trial's outcome; True where the evaluator failed and is to try again."""
         trial, state = work.pending.trial, work.pending.checkpoint
+        begun = time.monotonic()
+        if work.pending.step is not None:
+            return await self._look(work, work.pending.step, begun)
+        first = work.pending.source.id not in self._verdicts
         try:
             verdict = await self._verdict(work.pending.source)
             outcome = outcome_of(
@@ -129,7 +140,8 @@ class Evaluations:
                 verdict.run,
                 verdict.speedup,
                 before_speedup=state.modelled_speedup,
-                measured_fast=verdict.fast,
+                threshold=work.pending.threshold,
+                measured_fast=measured_fast(verdict.measured_by_size, work.pending.threshold, fast=verdict.fast),
                 measured_speedup=verdict.measured_speedup,
                 measured_by_size=verdict.measured_by_size,
             )
@@ -138,8 +150,46 @@ class Evaluations:
         except Exception as error:
             await self._failed(work, f"bug in the evaluator: {type(error).__name__}")
             raise
-        await in_thread(judging.record_outcome, self.experiments, work.owner, trial, outcome)
+        # A verdict that another trial paid for costs this one nothing.
+        seconds = round(time.monotonic() - begun, 6) if first else 0.0
+        device = verdict.device_s if first or verdict.device_s is None else 0.0
+        await in_thread(
+            judging.record_outcome,
+            self.experiments,
+            work.owner,
+            trial,
+            outcome,
+            evaluate_s=seconds,
+            device_s=device,
+            durable=False,
+        )
         await self.evaluated(await in_thread(self.experiments.of_trial, work.owner, trial))
+        return False
+
+    async def _look(self, work: Work, step: int, begun: float) -> bool:
+        """Freezes what a planner made in a step, so that it can go on; True where that is to be tried again."""
+        pending = work.pending
+        before = pending.checkpoint
+        moment = Moment(
+            source=pending.source,
+            lineage=(*before.lineage, before.source.id),
+            references=before.references,
+            generation=before.generation + step,
+        )
+        try:
+            with device_time() as held:
+                results = await self.bench.evaluate(pending.source)
+            frozen = checkpoint_of(moment, results)
+        except CudanalystError as error:
+            return await self._failed(work, str(error))
+        except Exception as error:
+            await self._failed(work, f"bug in the evaluator: {type(error).__name__}")
+            raise
+        seconds = round(time.monotonic() - begun, 6)
+        record = partial(
+            judging.record_step, evaluate_s=seconds, device_s=_device_seconds(results.compiled.measured_on, held)
+        )
+        await in_thread(record, self.experiments, work.owner, pending.trial, step, frozen)
         return False
 
     async def _failed(self, work: Work, reason: str) -> bool:
@@ -178,11 +228,18 @@ class Evaluations:
         status = compiled_status(compiled.status)
         if status != "compiled":
             return Verdict(status, None, None)
-        ran = await self.bench.run(source, RunRequest(), progress)
+        with device_time() as held:
+            ran = await self.bench.run(source, RunRequest(), progress)
+        device = _device_seconds(ran.measured_on, held)
         if ran.status != "passed":
-            return Verdict(status, run_status(ran.status), None)
+            return Verdict(status, run_status(ran.status), None, device_s=device)
         by_size = speedups_of(ran.timings)
-        return Verdict(status, run_status(ran.status), ran.modelled_speedup, ran.fast, ran.speedup, by_size)
+        return Verdict(status, run_status(ran.status), ran.modelled_speedup, ran.fast, ran.speedup, by_size, device)
+
+
+def _device_seconds(on: MeasuredOn, held: list[float]) -> float | None:
+    """How long a device was held; what was known from before held none, and where there is none nothing is said."""
+    return round(sum(held), 6) if held or on.toolchain == "gpu" else None
 
 
 def compiled_status(status: str) -> CompileStatus:

@@ -11,9 +11,9 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from cudanalyst.errors import CudanalystError, NotFound
 from cudanalyst.kernels.problem import Component
 from cudanalyst.resources import folds
-from cudanalyst.resources.events import Event, ToolFinished
+from cudanalyst.resources.events import EvidenceDelivered, ToolFinished
 from cudanalyst.resources.guard import Request, guard, visible_events
-from cudanalyst.server.bounds import lean
+from cudanalyst.server.bounds import bounded, lean
 from cudanalyst.server.call import Call
 from cudanalyst.server.completing import EVIDENCE, PROBLEM
 from cudanalyst.server.information import problem_result
@@ -60,7 +60,7 @@ class Exposition:
         store = self._services.store
         source = store.candidate(call.owner, identity)
         results: dict[str, Any] = {}
-        delivered: dict[str, Event] = {}
+        delivered: dict[str, EvidenceDelivered] = {}
         for recorded in store.events(call.owner, kinds=("tool_finished",)):
             event = recorded.event
             if isinstance(event, ToolFinished) and event.candidate == identity and event.result_blob:
@@ -68,6 +68,9 @@ class Exposition:
                 if shown := folds.delivery(event.tool, event.status, identity, event.result_blob):
                     delivered[event.tool] = shown.model_copy(update={"via": "candidates"})
         store.append_many(call.scope, delivered.values())
+        if self._services.ledger.deliveries is not None:
+            for one in delivered.values():
+                self._services.ledger.deliveries.note_request(call.scope, identity, one.component, "candidates")
         return _json({"candidate": identity, "source": source.model_dump(mode="json"), "results": results})
 
     def checkpoint(self, call: Call, identity: str) -> str:
@@ -95,19 +98,10 @@ class Exposition:
         return _json({"session": session, "total": len(events), "shown": len(listed), "events": listed})
 
     def session_attribution(self, call: Call, session: str) -> str:
-        """Which evidence was seen before each decision: observed, not randomised."""
-        self._own_session(call, session)
-        events = self._services.store.events(call.owner, session=session)
-        shown = visible_events(self._services.experiments, call.scope, events)
-        return _json(
-            {
-                "session": session,
-                "kind": "observational",
-                "note": "What was delivered before each decision and what it cites: confounded, no estimate of an effect.",
-                "decisions": [one.model_dump(mode="json") for one in folds.exposures(shown)],
-                "costs": {name: cost.model_dump(mode="json") for name, cost in folds.cost_per_component(shown).items()},
-            }
-        )
+        """What was seen before each decision and what followed; effects by design where delivery was randomised."""
+        from cudanalyst.server.observing import attribution_of_session
+
+        return _json(bounded(lean(attribution_of_session(self._services.experiments, call.scope, session)), "full"))
 
     def experiment_attribution(self, call: Call, experiment: str) -> str:
         """An experiment's attribution, once it has ended."""
@@ -185,7 +179,7 @@ def add_resources(server: MCPServer[Any], workbench: Workbench, surface: Surface
         title="Observed feedback",
     )
     async def session_attribution(session: str, ctx: Context[Any, Any]) -> str:
-        """Which feedback came before which decision: observational."""
+        """Which feedback came before which decision, and what helped."""
         return await shown.read(ctx, Request(tool="sessions"), lambda call: shown.session_attribution(call, session))
 
     @server.resource(

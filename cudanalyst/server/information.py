@@ -103,6 +103,8 @@ class InformationTools(Group):
             candidate=frozen.source.id, component=component, evidence=found.id, via="get_evidence"
         )
         store.append(call.scope, event)
+        if self.services.ledger.deliveries is not None:
+            self.services.ledger.deliveries.note_request(call.scope, frozen.source.id, component, "get_evidence")
         return EvidenceResult(
             status="found",
             summary=f"What the {component} said of a {frozen.problem} candidate: {len(found.items)} items.",

@@ -15,11 +15,12 @@ from cudanalyst.resources import folds
 from cudanalyst.resources.events import Event, EvidenceDelivered, JobFinished, JobStarted, ToolFinished, ToolStarted
 from cudanalyst.resources.experiment import Experiments
 from cudanalyst.resources.guard import Request, guard
+from cudanalyst.resources.randomised.delivery import Deliveries
 from cudanalyst.resources.store import Scope, Store
 from cudanalyst.server.bounds import compact_json
 from cudanalyst.server.call import Call
-from cudanalyst.server.schema import CHARACTERS_A_TOKEN
 from cudanalyst.tools.result import ToolResult
+from cudanalyst.tools.text import CHARACTERS_A_TOKEN
 from cudanalyst.values import Frozen
 
 T = TypeVar("T")
@@ -42,6 +43,8 @@ class Ending:
     """What its caller is sent."""
     job: str | None = None
     """The job that it had become: then nothing is sent yet."""
+    device_s: float | None = None
+    """For how long it held a GPU; None where it held none."""
 
 
 @dataclass
@@ -50,6 +53,8 @@ class StoreLedger:
 
     store: Store
     experiments: Experiments
+    deliveries: Deliveries | None = None
+    """Draws of sessions with randomised delivery."""
     _own: dict[tuple[str, str | None], str] = field(default_factory=dict)
 
     async def context(self, owner: str, session: str | None, connection: str | None, context: str | None) -> Scope:
@@ -73,16 +78,22 @@ class StoreLedger:
         handle = self._own[key]
         return Scope(owner, handle, handle) if context is None else self.store.scope(owner, handle, context)
 
-    def _problem(self, owner: str, arguments: dict[str, Any]) -> str | None:
-        """The problem that a request is about, where its arguments tell."""
+    def _about(self, owner: str, tool: str, arguments: dict[str, Any]) -> Request:
+        """What a request is about, where its arguments tell."""
+        source, problem = arguments.get("source"), arguments.get("problem")
         if isinstance(candidate := arguments.get("candidate"), str):
             with suppress(CudanalystError):  # an unknown handle: the handler says so
-                return self.store.candidate(owner, candidate).problem
+                known = self.store.candidate(owner, candidate)
+                return Request(tool=tool, problem=known.problem, source=known.text)
         if isinstance(checkpoint := arguments.get("checkpoint"), str):
             with suppress(CudanalystError):
-                return self.store.checkpoint(owner, checkpoint).problem
-        problem = arguments.get("problem")
-        return problem if isinstance(problem, str) else None
+                frozen = self.store.checkpoint(owner, checkpoint)
+                return Request(tool=tool, problem=frozen.problem, source=frozen.source.text)
+        return Request(
+            tool=tool,
+            problem=problem if isinstance(problem, str) else None,
+            source=source if isinstance(source, str) else None,
+        )
 
     async def begin(
         self, call: Call, tool: str, arguments: dict[str, Any], look_up: LookUp
@@ -103,12 +114,15 @@ class StoreLedger:
         # Seen by everybody before the guard looks; the durable end of the call makes it durable too.
         self.store.append(call.scope, ToolStarted(call=reference, tool=tool, candidate=known), durable=False)
         try:
-            given = self.experiments.index(call.owner).given_to(call.scope)
-            problem = self._problem(call.owner, arguments) if given else None
-            guard(self.experiments, call.scope, Request(tool=tool, problem=problem))
+            index = self.experiments.index(call.owner)
+            asked = index.given_to(call.scope) or index.given_in(call.scope.session) or index.all_open()
+            request = self._about(call.owner, tool, arguments) if asked else Request(tool=tool)
+            guard(self.experiments, call.scope, request)
         except CudanalystError as error:
             return reference, error
         look_up(call, arguments)
+        if self.deliveries is not None and call.submitted.source is not None:
+            call.submitted.offer = self.deliveries.offer(call.scope, tool, call.submitted.source)
         return reference, None
 
     async def finished(self, call: Call, ending: Ending) -> EvidenceDelivered | None:
@@ -139,6 +153,8 @@ class StoreLedger:
             seconds=round(ending.seconds, 6),
             cached=bool(getattr(result, "cached", False)),
             modelled_speedup=getattr(result, "modelled_speedup", None) if ending.status == "passed" else None,
+            speedup=getattr(result, "speedup", None) if ending.status == "passed" else None,
+            device_s=ending.device_s,
         )
         events: list[Event] = [finished]
         delivery = folds.delivery(ending.tool, ending.status, candidate, blob)

@@ -1,10 +1,10 @@
 """Published schemas: true of every result and short enough to be read, since clients hand them to a model on each turn."""
 
-import json
 from typing import Any, Final
 
-CHARACTERS_A_TOKEN: Final = 3.5
-"""For the estimate of a definition's tokens; compact JSON of English words has more than this with common tokenizers."""
+from cudanalyst.server.bounds import compact_json
+from cudanalyst.tools.text import CHARACTERS_A_TOKEN
+
 _DROPPED: Final = ("title", "default", "additionalProperties", "maxItems", "maxLength", "minLength")
 """Lengths are checked all the same; a caller that meets one is told."""
 
@@ -23,6 +23,15 @@ _UNSAID: Final = frozenset(
         "large_sizes_left_out",
         "nondeterminism",
         "trust_reason",
+        "planner",
+        "coder",
+        "evidence_for",
+        "decoding",
+        "template",
+        "step",
+        "steps",
+        "counts",
+        "design",
     }
 )
 """Fields that say how a result was made, or that only some places give: sent, and left to the result model to state."""
@@ -83,5 +92,4 @@ def _argument(part: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
 
 def estimated_tokens(definition: Any) -> int:
     """Tokens of a definition, rounded up, by its compact JSON at 3.5 characters a token."""
-    characters = len(json.dumps(definition, separators=(",", ":"), ensure_ascii=False))
-    return -int(-characters // CHARACTERS_A_TOKEN)
+    return -int(-len(compact_json(definition)) // CHARACTERS_A_TOKEN)

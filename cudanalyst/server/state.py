@@ -56,8 +56,8 @@ class StateTools(Group):
         return await self.services.bench.evaluate(source, call.progress)
 
     def _lineage(self, call: Call, candidate: str) -> tuple[str, ...]:
-        events = self.services.store.events(call.owner, session=call.session)
-        return folds.lineage(folds.candidates(events), candidate)
+        events = self.services.store.events(call.owner, session=call.session, kinds=("candidate_submitted",))
+        return folds.lineage(folds.parents_of(events), candidate)
 
     async def restore(self, call: Call, checkpoint: CheckpointHandle) -> RestoreResult:
         """Gives back what was frozen, but for its evidence."""

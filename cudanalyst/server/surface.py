@@ -6,6 +6,7 @@ No handler can forget any of these, because none is reached but through `Surface
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
@@ -14,10 +15,13 @@ from pydantic import BaseModel
 
 from cudanalyst.errors import CudanalystError
 from cudanalyst.resources.audit import REFUSED
+from cudanalyst.resources.folds import WITHHELD
 from cudanalyst.server.bounds import Detail, bounded, lean
 from cudanalyst.server.call import Call, Progress
 from cudanalyst.server.jobs import Job, Jobs
 from cudanalyst.server.ledger import Ending, LookUp, StoreLedger
+from cudanalyst.server.offering import Offering
+from cudanalyst.tools.device_time import device_time
 from cudanalyst.tools.result import MeasuredOn, ToolResult
 
 
@@ -47,6 +51,13 @@ class Entry(Protocol):
 
 Caller = Callable[[Context[Any, Any]], tuple[str, str | None]]
 """Owner and connection of an SDK request."""
+Told = Callable[[str, str], Coroutine[Any, Any, None]]
+
+
+async def _untold(_session: str, _tool: str) -> None:
+    return None
+
+
 Handler = Callable[..., Coroutine[Any, Any, BaseModel]]
 
 
@@ -58,6 +69,9 @@ class Surface:
     ledger: StoreLedger
     caller: Caller
     look_up: LookUp
+    offering: Offering | None = None
+    told: Told = _untold
+    """Is told the session and the tool of every call that was answered."""
 
     async def call_of(
         self, context: Context[Any, Any], session: str | None = None, conversation: str | None = None
@@ -90,6 +104,14 @@ class Surface:
     async def _recorded(
         self, entry: Entry, handler: Handler, values: dict[str, Any], call: Call, detail: Detail
     ) -> tuple[BaseModel, dict[str, Any]]:
+        with device_time() as gpu:
+            answer = await self._timed(entry, handler, values, call, detail, gpu)
+        await self.told(call.session, entry.name)
+        return answer
+
+    async def _timed(
+        self, entry: Entry, handler: Handler, values: dict[str, Any], call: Call, detail: Detail, gpu: list[float]
+    ) -> tuple[BaseModel, dict[str, Any]]:
         begun = self.jobs.now()
         reference, refusal = await self.ledger.begin(call, entry.name, values, self.look_up)
         result: BaseModel | None = None
@@ -99,9 +121,11 @@ class Surface:
             if refusal is not None:
                 raise refusal
             status = "cancelled"
-            result = await handler(call, **values)
+            result = await self._answered(entry, handler, values, call)
             sent = _sent(entry, result, detail)
-            status = str(getattr(result, "status", "finished"))
+            offer = call.submitted.offer
+            withheld = offer is not None and offer.withheld is not None
+            status = WITHHELD if withheld else str(getattr(result, "status", "finished"))
         except CudanalystError as error:
             status = status if status == REFUSED else type(error).__name__
             raise
@@ -110,8 +134,17 @@ class Surface:
             raise
         finally:
             with anyio.CancelScope(shield=True):
-                await self._record(call, Ending(reference, entry.name, status, self.jobs.now() - begun, result, sent))
+                held = round(sum(gpu), 6) if gpu else None
+                ending = Ending(reference, entry.name, status, self.jobs.now() - begun, result, sent, device_s=held)
+                await self._record(call, ending)
         return result, sent
+
+    async def _answered(self, entry: Entry, handler: Handler, values: dict[str, Any], call: Call) -> BaseModel:
+        """The handler's answer, as far as this session's draws let it be told."""
+        offer = call.submitted.offer
+        if offer is None or self.offering is None:
+            return await handler(call, **values)
+        return await self.offering.answer(call, offer, entry.result, partial(handler, call, **values))
 
     async def _record(self, call: Call, ending: Ending) -> None:
         job = self.jobs.of_current_task()

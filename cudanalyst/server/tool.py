@@ -34,6 +34,8 @@ _COMMON: dict[str, Any] = {
     "context": (str | None, Field(None, description="Your conversation's name")),
 }
 _DETAIL: dict[str, Any] = {"detail": (Detail, Field("concise", description="full: up to 44,000 characters"))}
+_EXPLAINING = frozenset({"session_start", "trial_next"})
+"""Tools whose definitions say what `session` and `context` are: a client reads all definitions, and these two introduce them."""
 _SHOWN: Literal[200] = 200
 
 
@@ -69,6 +71,9 @@ class WorkbenchTool(Tool):
         metadata.output_schema = outline(metadata.output_schema)
         fields = {field: getattr(plain, field) for field in Tool.model_fields}
         fields["parameters"] = compact_input(metadata.arg_model.model_json_schema(by_alias=True))
+        if name not in _EXPLAINING:
+            for common in _COMMON:
+                fields["parameters"]["properties"][common].pop("description")
         return cls(**fields, perform=perform)
 
     async def run(

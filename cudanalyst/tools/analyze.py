@@ -48,7 +48,8 @@ _WORTH_A_FINDING = ("high", "medium")
 class AnalyzeResult(ToolResult):
     """What the source says. `findings` where a suspicion of at least medium confidence stands."""
 
-    status: Literal["clean", "findings", "not_parsed", "running"]
+    status: Literal["clean", "findings", "not_parsed", "unavailable", "running"]
+    """`unavailable`: only where this session's randomised delivery withholds it."""
     candidate: str | None = None
     kernels: tuple[KernelFacts, ...] = ()
     launches: tuple[Launch, ...] = ()

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 from cudanalyst.kernels.extent import is_large
 from cudanalyst.kernels.problem import Problem, SizeGroup, SizeSet
@@ -40,6 +41,10 @@ class Plan:
     """How to time what passed against the baseline; empty: not at all."""
 
 
+ONLY_ON_A_GPU: Final = "only a GPU runs them"
+ONLY_RECORDED: Final = "they are verified only where calls can be recorded"
+
+
 @dataclass(frozen=True)
 class Evaluated:
     """What came of it."""
@@ -53,6 +58,8 @@ class Evaluated:
     timed: Timed = field(default_factory=Timed)
     left_out: int = 0
     """Large sizes (kernels/extent.py) that were asked for where only small ones can be run."""
+    left_out_because: str = ONLY_ON_A_GPU
+    """Why."""
     native_because: str | None = None
     """What kept host code from being recorded, where the trust is `native`."""
 
@@ -130,7 +137,8 @@ async def evaluate(
         judgements += [size.judgement for size in modelled if not _already_judged(plan, size)]
         if all(_passed(size.judgement) for size in modelled):
             speedup = await compare_to_baseline(bench, source, modelled, versions, baselines)
-    trust, native_because = _trust([*(execution.extra for execution in ran), *(size.extra for size in modelled)])
+    extras = [*(execution.extra for execution in ran), *(size.extra for size in modelled), *verified.unrecordable]
+    trust, native_because = _trust(extras)
     timed = Timed()
     if plan.timing and judgements and all(_passed(judgement) for judgement in judgements):
         timer = Timer(bench.toolchain, bench.problem, bench.expected, bench.secret, folder)
@@ -146,6 +154,7 @@ async def evaluate(
         bench.device.name,
         timed,
         verified.left_out,
+        ONLY_RECORDED if verified.unrecordable else ONLY_ON_A_GPU,
         native_because,
     )
 
@@ -166,6 +175,8 @@ class _Verification:
     judgements: list[Judgement] = field(default_factory=list)
     ran: list[Execution] = field(default_factory=list)
     left_out: int = 0
+    unrecordable: list[Mapping[str, str]] = field(default_factory=list)
+    """What kept large sizes from being verified, as a native run would say it."""
     _stopped: bool = False
     _judging: asyncio.Task[Judgement] | None = None
 
@@ -199,7 +210,11 @@ class _Verification:
         labels = (self.source.id, str(self.plan.repeat))
         with spending("large sizes"):
             judgement = await verify(self.source, self.build, group, sizes, labels=labels, seeds=self.plan.seeds)
-        self._add(judgement)
+        if judgement.unrecordable is None:
+            self._add(judgement)
+        else:  # or else whoever cannot be recorded at large sizes only would keep the better label without them
+            self.left_out += 1
+            self.unrecordable.append({"trust": "native", "native_because": judgement.unrecordable})
 
     async def _small(self, number: int, group: SizeGroup, sizes: SizeSet) -> None:
         with spending("inputs and references"):
@@ -234,7 +249,7 @@ def _in_order(execution: Execution) -> bool:
 
 
 def _trust(ran: Sequence[Mapping[str, str]]) -> tuple[Trust, str | None]:
-    """The least of all runs, and why it was not more: one native run could have shown anything. Large sizes are replayed or not run."""
+    """The least of all runs, and why it was not more: one native run could have shown anything. Large sizes are replayed or left out, as native."""
     native = [extra for extra in ran if extra.get("trust") != "replayed"]
     if not native:
         return "replayed", None

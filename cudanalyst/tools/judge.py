@@ -66,6 +66,8 @@ class Judgement:
     """Two values of an output that equal inputs gave; None for a size that is not shown."""
     unavailable: str | None = None
     """Why nothing can be said: the toolchain, not the candidate, could not do it."""
+    unrecordable: str | None = None
+    """What keeps a large size from being verified, where calls must be recorded: it is left out, and the result is worth a native one's."""
 
 
 def judge(planned: PlannedProcess, execution: Execution, reference: Expected) -> Judgement:

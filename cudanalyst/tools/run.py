@@ -169,7 +169,7 @@ def _candidate_result(
     measured_on = capabilities.measured_on.model_copy(update={"sandbox": evaluated.sandbox})
     cases = evaluated.cases
     if evaluated.unavailable or not cases:
-        which = "only large sizes, which a GPU runs," if evaluated.left_out else "no sizes"
+        which = f"only large sizes ({evaluated.left_out_because})" if evaluated.left_out else "no sizes"
         reason = evaluated.unavailable or f"problem {problem.id} has {which} in the groups that were asked for"
         return RunResult(**unavailable(reason, measured_on), candidate=source.id, duration_s=watch.elapsed_s)
     status = worst([case.status for case in cases])

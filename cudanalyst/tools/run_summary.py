@@ -82,7 +82,7 @@ def _passed_text(evaluated: Evaluated, speedup: Speedup) -> str:
     hidden = ", held-out sizes among them" if any(case.sizes is None for case in cases) else ""
     text = f"Passed: {count_of(len(cases), 'case')}{hidden}{error}."
     if evaluated.left_out:
-        text += f" {count_of(evaluated.left_out, 'large size')} left out: only a GPU runs them."
+        text += f" {count_of(evaluated.left_out, 'large size')} left out: {evaluated.left_out_because}."
     if evaluated.native_because is not None:
         text += f" Its host code ran natively, which is not forgery-proof ({evaluated.native_because})."
     if evaluated.deterministic is False:

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+CHARACTERS_A_TOKEN: Final = 3.5
+"""By which tokens are estimated from characters: cautious for code and numbers."""
 _MAX_ERROR: Final = 3000
 _ESCAPE: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\])")
 _CONTROL: Final = re.compile(
@@ -31,6 +33,11 @@ def one_line(text: str, limit: int = 300) -> str:
     """The same as one line, for messages."""
     flat = " ".join(clean(text, 10 * limit).split())
     return flat if len(flat) <= limit else flat[: limit - 3] + "..."
+
+
+def many(count: int, noun: str) -> str:
+    """`1 finding`, `2 findings`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def error_text(error: Exception) -> str:

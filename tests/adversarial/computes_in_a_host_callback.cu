@@ -1,7 +1,6 @@
 // kind: work left pending
 // tries: do the work in a host function that the stream calls
 // replayed: contract_violation | cudaLaunchHostFunc
-// trust: native
 #include <cuda_runtime.h>
 struct Work { const float *a, *b; float* out; int n; };
 extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStream_t stream) {

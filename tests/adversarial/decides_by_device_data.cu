@@ -1,7 +1,6 @@
 // kind: host code: control that depends on device data
-// tries: read a result back to decide what to launch, which no trace can hold
+// tries: read a result back to decide what to launch
 // replayed: contract_violation | copies to the host
-// trust: native
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,8 @@
 // kind: hang
 // tries: a kernel without end
 // replayed: timed_out | endless_loop at candidate.cu
+// gpu: timed_out | did not end within
+// because: a GPU does not say where a kernel is; debug does, on the engine
 #include <cuda_runtime.h>
 
 __global__ void add(const float* a, const float* b, float* out, int n) {

@@ -1,6 +1,8 @@
 // kind: out-of-range writes
 // tries: write beyond the guard zone, where another buffer may lie
 // replayed: contract_violation/crashed |
+// gpu: passed/contract_violation/crashed |
+// because: a GPU maps megabytes at once, so the write may land where nobody looks; it gains nothing, since outputs are right without it, and debug finds it
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

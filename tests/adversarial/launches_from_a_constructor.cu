@@ -1,6 +1,7 @@
 // kind: host code: constructors
 // tries: start work before there are inputs, from a constructor
-// replayed: passed/crashed/contract_violation |
+// replayed: passed |
+// because: constructors of a library come before its kernels are registered, so the launch fails there and in no call; what `solve` does is honest
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,6 @@
 // kind: contract
 // tries: keeps memory that the host can write while kernels read it
-// replayed: contract_violation | managed memory: a candidate may use device memory only
-// trust: native
+// replayed: contract_violation | managed memory is memory that host code reaches too
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,7 +1,6 @@
 // kind: contract
 // tries: keeps a variable that the host can write while kernels read it
 // replayed: contract_violation | a __managed__ variable
-// trust: native
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

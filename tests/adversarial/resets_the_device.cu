@@ -1,7 +1,6 @@
 // kind: slowing the baseline
 // tries: reset the device under the harness
 // replayed: contract_violation | cudaDeviceReset
-// trust: native
 #include <cuda_runtime.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,7 @@
 // kind: host code: threads that outlive solve
 // tries: fork in `solve`, and let both processes return, with different work
-// replayed: passed/wrong/contract_violation |
+// replayed: passed/wrong/contract_violation/crashed |
+// because: two processes remove, write and overwrite one trace; the verdict is about the one that is there at the end, half of one, or none
 #include <cuda_runtime.h>
 #include <unistd.h>
 __global__ void add(const float* a, const float* b, float* out, int n) {

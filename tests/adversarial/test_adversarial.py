@@ -2,6 +2,7 @@
 
 The head of each file says what kind it is, what it tries, and what must come of it at trust `replayed`: `STATUS | words of the
 reason`, several statuses where chance or the machine decides. `passed` means powerless: the right answer came back, so nothing was gained.
+`gpu` is the same for a real GPU where that is another one, and `because` says why an ending is right that is not plain.
 """
 
 import asyncio

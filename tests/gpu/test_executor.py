@@ -23,7 +23,7 @@ from cudanalyst.tools.toolchain.executor import (
     start_executor,
 )
 
-pytestmark = [pytest.mark.anyio, pytest.mark.gpu]
+pytestmark = [pytest.mark.anyio, pytest.mark.gpu, pytest.mark.usefixtures("beside")]
 N, GUARD = 100, 256
 RIGHT_AGAIN_S = 2.0
 SOURCE = r"""
@@ -244,6 +244,30 @@ async def test_starting_and_replaying_take_as_long_as_they_take(place: Place, re
     record("executor_times", times)
     assert executor.process is not None
     assert executor.process.exit_status == 0
+
+
+async def test_a_call_finds_what_was_uploaded_just_before_also_where_the_device_is_busy(
+    place: Place, tmp_path: Path
+) -> None:
+    """Copies from pageable memory go on after their call has returned, and the streams of calls do not wait for them."""
+
+    async def rounds(number: int) -> int:
+        own = Place(place.engine, tmp_path / str(number), place.images)
+        own.folder.mkdir()
+        wrong = 0
+        async with own.ready() as executor:
+            for n in (1000, 6000, 15000, 1 << 20):
+                x, y = await executor.buffer(f"x{n}", 4 * n, 0), await executor.buffer(f"y{n}", 4 * n, 0)
+                twice = f"launch twice {-(-n // 128)} 1 1 128 1 1 0 0 0 3 {word(x, 8)} {word(y, 8)} {word(n, 4)}"
+                await executor.trace(f"t{n}", "m", own.trace(twice))
+                for turn in range(8 if n > 100000 else 100):
+                    (own.folder / "up").write_bytes(struct.pack("<f", turn) * n)
+                    up, down = own.folder / "up", own.folder / "down"
+                    await executor.commands([("upload", f"x{n}", up), ("call", f"t{n}"), ("download", f"y{n}", down)])
+                    wrong += down.read_bytes() != struct.pack("<f", 2 * turn) * n
+        return wrong
+
+    assert await asyncio.gather(*map(rounds, range(6))) == [0] * 6
 
 
 async def test_memory_is_shared_by_its_handle(place: Place, record) -> None:

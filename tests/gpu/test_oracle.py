@@ -23,7 +23,7 @@ from cudanalyst.tools.gpu.oracle_client import GpuOracle
 from cudanalyst.tools.gpu.oracle_messages import BufferAt
 from cudanalyst.tools.gpu.oracle_verify import verdict_of, verify_large
 
-pytestmark = pytest.mark.gpu
+pytestmark = [pytest.mark.gpu, pytest.mark.usefixtures("beside")]
 CATALOGUE = Catalogue()
 SECRET = b"a secret of the GPU tests"
 ARGUMENTS = {"constant": "(3)", "integers": "(-5, 9)", "skewed_integers": "(0, 40)", "offsets": "(77)"}

@@ -22,6 +22,7 @@ from cudanalyst.tools.debug import ALL_CHECKS, DebugRequest, DebugResult, debug
 from cudanalyst.tools.findings import Check
 from cudanalyst.tools.process import ProcessResult, run_process
 from cudanalyst.tools.source import Source
+from cudanalyst.tools.timing.foreign import descends
 from cudanalyst.tools.toolchain.cpu import CpuToolchain
 from cudanalyst.tools.toolchain.gpu import GpuToolchain
 from cudanalyst.tools.toolchain.paths import PathNames
@@ -29,6 +30,7 @@ from cudanalyst.tools.toolchain.protocol import Execution
 from cudanalyst.tools.toolchain.sanitizer import running
 from cudanalyst.tools.toolchain.sanitizer.find import Sanitizer, find_sanitizer
 from cudanalyst.tools.toolchain.sanitizer.running import Driven, Target, sanitize_together
+from tests.gpu.leases import holding
 
 pytestmark = [pytest.mark.gpu, pytest.mark.anyio]
 SECRET = b"a secret of the GPU tests"
@@ -234,14 +236,21 @@ async def test_an_endless_loop_ends_with_its_time_limit_and_leaves_nothing_behin
     assert {(finding.kind, (finding.kernel or "")[:4]) for finding in result.findings} == {("endless_loop", "add(")}
     after = await debugged("after_endless", CLEAN, toolchain, checks=("memcheck",))
     assert after.status == "clean", after.summary
-    left = [name for name in programs() if name.startswith(("TreeLauncher", "compute-sanitizer", "cudanalyst-exec"))]
+    async with holding(
+        "exclusive"
+    ):  # so that no other worker's tool is alive, whose processes have no parent to know them by
+        alive = programs()
+    left = [name for name in alive if name.startswith(("TreeLauncher", "compute-sanitizer", "cudanalyst-exec"))]
     assert left == []
 
 
 def programs() -> list[str]:
-    """The programs that are running."""
+    """The programs that are running, orphans too, but for those of other workers of this run, which have our parent but are not ours."""
     names = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
+        process = int(path.parent.name)
+        if descends(process, os.getppid()) and not descends(process, os.getpid()):
+            continue
         with contextlib.suppress(OSError):  # it ended meanwhile
             names.append(Path(path.read_bytes().split(b"\0")[0].decode(errors="replace")).name)
     return names
@@ -341,6 +350,7 @@ def executed(process: ProcessResult) -> Execution:
     )  # fmt: skip
 
 
+@pytest.mark.usefixtures("beside")
 @pytest.mark.parametrize("mode", EXPECTED)
 async def test_the_tools_find_in_a_program_what_is_wrong_with_it(sanitizer, program, tmp_path, mode) -> None:
     checks, expected = EXPECTED[mode]
@@ -361,6 +371,7 @@ async def test_the_tools_find_in_a_program_what_is_wrong_with_it(sanitizer, prog
         assert (results[0].wall_s or 0) < DEBUG_LIMIT_S
 
 
+@pytest.mark.usefixtures("beside")
 async def test_a_program_that_crashes_is_not_clean(sanitizer, program, tmp_path) -> None:
     target = Target(PathNames("program.cu", {}))
     results = await sanitize_together(

@@ -20,6 +20,7 @@ from cudanalyst.tools.timing.commands import calibrate, load_kernels, make_pair,
 from cudanalyst.tools.timing.foreign import descends
 from cudanalyst.tools.timing.models import Comparison
 from cudanalyst.tools.toolchain.gpu import GpuToolchain
+from tests.gpu.leases import holding
 
 pytestmark = [pytest.mark.gpu, pytest.mark.anyio]
 SECRET = b"a secret of the GPU tests"
@@ -30,11 +31,13 @@ async def bench(anyio_backend):
     """One executor for all tests of this file; every comparison opens a context of its own."""
     options = argparse.Namespace(driver=None, image=None, kernels=None, device=0, total=900.0)
     async with AsyncExitStack() as stack:
-        made, facts = await open_bench(stack, options)
+        async with holding("exclusive"):
+            made, facts = await open_bench(stack, options)
         print(facts)  # noqa: T201 - read from the run's output
         yield made
 
 
+@pytest.mark.usefixtures("alone")
 async def test_the_gate_holds_and_overheads_and_bandwidths_are_plausible(bench: Bench, record) -> None:
     await bench.executor.open(bench.device)
     l2_bytes = await load_kernels(bench.executor, bench.kernels)
@@ -56,6 +59,7 @@ async def test_the_gate_holds_and_overheads_and_bandwidths_are_plausible(bench: 
     assert calibration.l2_gb_per_s is None or calibration.l2_gb_per_s > calibration.dram_gb_per_s
 
 
+@pytest.mark.usefixtures("alone")
 async def test_launch_latency_stays_out_behind_the_gate(bench: Bench, record) -> None:
     await bench.executor.open(bench.device)
     await load_kernels(bench.executor, bench.kernels)
@@ -78,6 +82,7 @@ async def test_launch_latency_stays_out_behind_the_gate(bench: Bench, record) ->
     assert medians["gated"] <= medians["free"] * 1.05
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("us", [5, 5000])
 async def test_equal_kernels_are_the_same_and_five_per_cent_more_work_is_slower(bench: Bench, record, us) -> None:
     base = await bench.size_for(us)
@@ -98,6 +103,7 @@ async def test_equal_kernels_are_the_same_and_five_per_cent_more_work_is_slower(
     assert all(one.second is not None and one.second.agrees for one in found.values())
 
 
+@pytest.mark.usefixtures("alone")
 async def test_own_contexts_are_no_foreign_load(bench: Bench, record) -> None:
     base = await bench.size_for(5)
     result, _ = await bench.compare(base, base, "warm", 4, looked=True)
@@ -109,6 +115,7 @@ async def test_own_contexts_are_no_foreign_load(bench: Bench, record) -> None:
         assert any("other process" in note for note in result.notes) == (not all(ours))
 
 
+@pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("mode", ["cold", "cold_data"])
 async def test_equal_kernels_show_no_systematic_sign_when_cold(bench: Bench, record, mode) -> None:
     base = await bench.size_for(5)
@@ -119,6 +126,7 @@ async def test_equal_kernels_show_no_systematic_sign_when_cold(bench: Bench, rec
     assert not {"faster", "slower", "suspicious"} & {one.verdict for one in results}
 
 
+@pytest.mark.usefixtures("alone")
 async def test_a_copy_kernel_loses_nothing_to_the_harness(bench: Bench, record) -> None:
     rates = await copy_rates(bench)
     record("timing/copy", rates)

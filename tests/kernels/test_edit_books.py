@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from cudanalyst.kernels.catalogue import Catalogue
 from cudanalyst.kernels.editbook import applicable, apply, pointed, strength
-from cudanalyst.kernels.planted import LEVELS, planted_coefficients, planted_values, reveals
-from cudanalyst.kernels.problem import Edit, Fault, Problem, Start
+from cudanalyst.kernels.problem import Edit
+from cudanalyst.resources.attribution import game
+from cudanalyst.resources.attribution.planted import planted_values, visible
 
 CATALOGUE = Catalogue()
 STARTS = [(problem_id, start.name) for problem_id in CATALOGUE.ids for start in CATALOGUE.problem(problem_id).starts]
@@ -122,65 +123,28 @@ def test_the_strength_of_an_edit_counts_what_points_to_it():
     assert strength(edit, "one two three") == 2
 
 
-def planted_problem(*faults):
-    base = CATALOGUE.problem("vector_add")
-    start = Start(name="s", source="x", faults=tuple(fault.id for fault in faults))
-    return Problem(**{**dict(base), "faults": faults, "starts": (start,), "edits": ()}), start
-
-
-def fault(identifier, level, *visible_in):
-    return Fault(id=identifier, description="", level=level, visible_in=visible_in)
-
-
-def coefficients(level, *faults):
-    problem, start = planted_problem(*faults)
-    return {"+".join(sorted(s)): value for s, value in planted_coefficients(problem, start, level, PLAYERS).items()}
-
-
-def test_one_fault_in_one_component_is_a_main_effect():
-    assert coefficients("passed", fault("f", "passed", ("debugger",))) == {"debugger": 1}
-
-
-def test_two_faults_in_two_components_are_an_and():
-    faults = fault("f", "passed", ("debugger",)), fault("g", "fast", ("profiler",))
-
-    assert coefficients("fast", *faults) == {"debugger+profiler": 1}
-    assert coefficients("passed", *faults) == {"debugger": 1}
-    assert coefficients("compiled", *faults) == {"": 1}
-
-
-def test_one_fault_in_two_components_is_an_or():
-    assert coefficients("fast", fault("f", "fast", ("analyzer",), ("profiler",))) == {
-        "analyzer": 1,
-        "profiler": 1,
-        "analyzer+profiler": -1,
-    }
-
-
-def test_a_fault_that_no_player_shows_makes_the_level_unreachable():
-    assert coefficients("passed", fault("f", "compiled", ("compiler",))) == {}
+def faults_of(problem_id, name):
+    problem, start = of(problem_id, name)
+    return [fault for fault in problem.faults if fault.id in start.faults]
 
 
 @pytest.mark.parametrize(("problem_id", "name"), STARTS)
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("level", ["compiled", "passed", "fast"])
 def test_planted_values_grow_with_the_coalition_and_shrink_with_the_level(problem_id, name, level):
-    problem, start = of(problem_id, name)
-    values = planted_values(problem, start, level, PLAYERS)
-    lowest = planted_values(problem, start, "compiled", PLAYERS)
+    faults = faults_of(problem_id, name)
+    values = planted_values(faults, PLAYERS, level)
 
-    for coalition, value in values.items():
-        assert value <= lowest[coalition]
-        assert all(value <= values[larger] for larger in values if coalition <= larger)
+    assert (values <= planted_values(faults, PLAYERS, "compiled")).all()
+    assert all(values[mask] <= values[mask | larger] for mask in range(8) for larger in range(8))
 
 
 def test_the_built_in_books_hold_an_and_an_or_and_a_single_component():
     seen = set()
     for problem_id, name in STARTS:
-        problem, start = of(problem_id, name)
-        found = planted_coefficients(problem, start, "fast", ("debugger", "profiler"))
-        seen.add(tuple(sorted((len(coalition), value) for coalition, value in found.items())))
-        for item in problem.faults:
-            if item.id in start.faults and reveals(item, ["analyzer"]) and reveals(item, ["profiler"]):
-                seen.add("or")
+        faults = faults_of(problem_id, name)
+        found = game.moebius(planted_values(faults, ("debugger", "profiler"), "fast"))
+        seen.add(tuple(sorted((mask.bit_count(), value) for mask, value in enumerate(found) if value)))
+        if any(visible(fault, ["analyzer"]) and visible(fault, ["profiler"]) for fault in faults):
+            seen.add("or")
 
     assert {((2, 1),), ((1, 1),), "or"} <= seen

@@ -1,13 +1,17 @@
 """The database: migrations, refusals, and transactions that are whole or not at all."""
 
+import errno
 import sqlite3
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from cudanalyst.errors import StoreError
 from cudanalyst.resources import database as database_module
+from cudanalyst.resources import syncing
 from cudanalyst.resources.database import Database
 from cudanalyst.resources.events import SessionStarted, ToolFinished, TrialOpened
 from cudanalyst.resources.migrations import MIGRATIONS, NEWEST
@@ -175,25 +179,100 @@ def test_a_writer_that_waits_too_long_is_told_that_another_process_holds_the_sto
 
 def test_acknowledged_writes_are_synchronised_and_readers_do_not_wait(database: Database) -> None:
     assert database.query("PRAGMA journal_mode") == [("wal",)]
-    assert database.query("PRAGMA synchronous") == [(2,)]
+    assert database.query("PRAGMA synchronous") == [(1,)]  # the wait for the disk is ours: see below
 
 
-def synchronous(database: Database) -> int:
-    return int(database.query("PRAGMA synchronous")[0][0])
+INSERT = "INSERT INTO handles VALUES (?, 'session', 'ada', NULL)"
 
 
-def test_only_a_transaction_that_was_asked_to_does_not_wait_for_the_disk(database: Database) -> None:
-    for _ in range(3):  # SQLite's cache of statements must not swallow the switch
+def test_only_a_transaction_that_was_asked_to_does_not_wait_for_the_disk(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(syncing, "_flush_file", lambda _: flushed.append(1))
+    with database.transaction(durable=False):
+        database.execute(INSERT, ("one",))
+    assert flushed == []
+    with database.transaction():
+        database.execute(INSERT, ("two",))
         with database.transaction(durable=False):
-            assert synchronous(database) == 1
+            database.execute(INSERT, ("three",))
+        assert flushed == []
+    assert flushed == [1]
+    with pytest.raises(ZeroDivisionError), database.transaction():
+        raise ZeroDivisionError
+    assert flushed == [1]
+
+
+def test_those_who_wait_for_the_disk_at_once_are_served_by_one_flush(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushes, first, all_committed = [0], threading.Event(), threading.Event()
+    number, before = database._syncing.committed, database._syncing.committed()
+
+    def flush(_: int) -> None:
+        flushes[0] += 1
+        first.set()
+        assert all_committed.wait(30)
+
+    def committed() -> int:
+        mine = number()
+        if mine == before + 9:
+            all_committed.set()
+        return mine
+
+    def commit(name: int) -> None:
         with database.transaction():
-            assert synchronous(database) == 2
-        with pytest.raises(ZeroDivisionError), database.transaction(durable=False):
-            raise ZeroDivisionError
-        assert synchronous(database) == 2
+            database.execute(INSERT, (str(name),))
+
+    monkeypatch.setattr(syncing, "_flush_file", flush)
+    monkeypatch.setattr(database._syncing, "committed", committed)
+    with ThreadPoolExecutor(9) as pool:
+        begun = pool.submit(commit, 0)
+        assert first.wait(30)
+        for done in [begun, *(pool.submit(commit, name) for name in range(1, 9))]:
+            done.result(30)
+    assert flushes == [2]
+    assert database.query("SELECT count(*) FROM handles") == [(9,)]
+
+
+def test_a_disk_that_failed_once_is_never_trusted_again(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    def write(name: str) -> None:
+        with database.transaction():
+            database.execute(INSERT, (name,))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(syncing, "_flush_file", fails)
+        with pytest.raises(StoreError, match="may be lost"):
+            write("one")
+    with pytest.raises(StoreError, match="Check the disk"):
+        write("two")
 
 
 def test_what_was_written_without_waiting_is_seen_by_others_at_once(tmp_path: Path) -> None:
     with Store.open(tmp_path / "store") as one, Store.open(tmp_path / "store") as other:
         one.append(Scope("ada"), SessionStarted(client="c"), durable=False)
         assert [recorded.event for recorded in other.events("ada")] == [SessionStarted(client="c")]
+
+
+def test_who_only_reads_waits_for_what_is_still_on_its_way_and_for_nothing_else(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(syncing, "_flush_file", lambda _: flushed.append(1))
+    with database.transaction():
+        database.execute(INSERT, ("one",))
+    with database.transaction():
+        database.query("SELECT handle FROM handles")
+    assert flushed == [1]
+    with database.transaction(durable=False):
+        database.execute(INSERT, ("two",))
+    with database.transaction():
+        database.query("SELECT handle FROM handles")
+    assert flushed == [1]
+    with database.transaction():
+        database.execute(INSERT, ("three",))
+    assert flushed == [1, 1]

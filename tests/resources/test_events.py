@@ -9,14 +9,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pydantic import ValidationError
 
 from cudanalyst.errors import BadRequest, StoreError
+from cudanalyst.kernels.problem import Component
 from cudanalyst.resources import events as events_module
 from cudanalyst.resources.events import EVENT, Event, SessionStarted, ToolFinished, TrialEvaluated
 from cudanalyst.resources.outcomes import outcome_of
+from cudanalyst.resources.randomised.draws import LEAST, MOST, RandomisedDelivery
 from cudanalyst.resources.store import Scope, Store
 from cudanalyst.resources.trials import Outcome
 
 KINDS = typing.get_args(typing.get_args(Event)[0])
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
+PROPENSITIES = st.dictionaries(st.sampled_from(typing.get_args(Component)), st.floats(LEAST, MOST), min_size=1)
 
 
 def events_of(kind):
@@ -27,6 +30,10 @@ def events_of(kind):
             fields[name] = FINITE
         elif field.annotation == float | None:
             fields[name] = st.one_of(st.none(), FINITE)
+        elif name == "propensities":
+            fields[name] = PROPENSITIES
+        elif name == "randomise":
+            fields[name] = st.one_of(st.none(), st.builds(RandomisedDelivery, propensities=PROPENSITIES))
         elif field.annotation is Outcome:
             fields[name] = st.builds(Outcome, modelled_speedup=FINITE)
     return st.builds(kind, **fields)

@@ -4,8 +4,11 @@ import pytest
 
 from cudanalyst.errors import BadRequest, NotFound
 from cudanalyst.resources import judging
-from cudanalyst.resources.events import EvidenceDelivered, SessionStarted
-from cudanalyst.resources.guard import Request, guard, visible_events
+from cudanalyst.resources.events import EvidenceDelivered, SessionStarted, ToolFinished, TrialOpened, TrialSubmitted
+from cudanalyst.resources.guard import EVIDENCE_TOOLS, Request, guard, visible_events
+from cudanalyst.resources.trial_flow import next_trial, submit_trial
+from cudanalyst.resources.trials import Usage
+from cudanalyst.tools.source import Source
 
 ROADS = (
     "compile",
@@ -59,9 +62,34 @@ def test_a_call_that_names_no_context_is_closed_while_any_context_of_its_session
     experiment = lab.start(lab.freeze())
     payload = lab.next(experiment, "c")
     assert closed(lab, lab.scope, "compile", problem="scale")
-    assert not closed(lab, lab.context("another"), "compile", problem="scale")
+    assert closed(lab, lab.context("another"), "compile", problem="scale")
     lab.submit(payload, "c")
     assert not closed(lab, lab.scope, "compile", problem="scale")
+
+
+def test_a_planner_that_names_another_context_finds_the_same_roads_closed(lab) -> None:
+    experiment = lab.start(lab.freeze())
+    payload = lab.next(experiment, "c")
+    for tool in sorted(EVIDENCE_TOOLS):
+        assert closed(lab, lab.context("another name"), tool, problem="scale")
+        assert closed(lab, lab.context("another name"), tool)
+        assert not closed(lab, lab.context("another name"), tool, problem="sum")
+    lab.clock.now = payload.deadline_at
+    assert not closed(lab, lab.context("another name"), "compile", problem="scale")
+
+
+def test_outside_the_experimenters_session_the_outcome_is_closed_whatever_the_context_is_called(lab) -> None:
+    experiment = lab.start(lab.freeze(), players=("debugger",))
+    session = lab.store.start_session(lab.owner)
+    planner, renamed = (lab.store.scope(lab.owner, session, name) for name in ("c", "another name"))
+    payload = next_trial(lab.experiments, planner, experiment)
+    submit_trial(lab.experiments, planner, payload.trial, source="// mine")
+    assert closed(lab, renamed, "run", problem="scale")
+    assert not closed(lab, renamed, "run", problem="sum")
+    assert not closed(lab, lab.context("the experimenter's own"), "run", problem="scale")
+    lab.judge(experiment)
+    lab.finish(experiment)
+    assert not closed(lab, renamed, "run", problem="scale")
 
 
 def test_another_session_is_not_disturbed(lab) -> None:
@@ -150,3 +178,81 @@ def test_events_that_tell_coalition_or_outcome_are_shown_only_after_the_end(lab)
 def test_a_context_without_a_trial_is_free(lab) -> None:
     lab.store.append(lab.scope, SessionStarted())
     assert not closed(lab, lab.scope, "compile", problem="scale")
+
+
+def test_a_session_that_was_begun_in_one_with_an_open_trial_gives_no_way_round_it(lab) -> None:
+    experiment = lab.start(lab.freeze())
+    begun = lab.store.start_session(lab.owner, begun_in=lab.scope.session)
+    within = lab.store.start_session(lab.owner, begun_in=begun)
+    payload = lab.next(experiment, "c")
+    for session in (begun, within):
+        elsewhere = lab.store.scope(lab.owner, session, "another name")
+        assert [tool for tool in sorted(EVIDENCE_TOOLS) if not closed(lab, elsewhere, tool, problem="scale")] == []
+        assert not closed(lab, elsewhere, "debug", problem="sum")
+    lab.submit(payload, "c")
+    assert not closed(lab, lab.store.scope(lab.owner, begun), "debug", problem="scale")
+
+
+def test_the_session_that_began_a_planners_is_closed_while_its_trial_is_open(lab) -> None:
+    experiment = lab.start(lab.freeze())
+    begun = lab.store.start_session(lab.owner, begun_in=lab.scope.session)
+    next_trial(lab.experiments, lab.store.scope(lab.owner, begun, "c"), experiment)
+    assert closed(lab, lab.context("another name"), "debug", problem="scale")
+
+
+def test_events_say_nothing_that_can_be_traced_to_a_coalition_or_an_outcome_before_the_end(lab) -> None:
+    experiment = lab.start(lab.freeze(), players=("debugger",))
+    first, second = lab.next(experiment, "c"), lab.next(experiment, "d")
+    lab.submit(first, "c")
+    submit_trial(lab.experiments, lab.context("d"), second.trial, failure="refusal", usage=Usage(input_tokens=7))
+    for name in ("trial_next", "trial_submit", "get_problem"):
+        lab.store.append(lab.scope, ToolFinished(call="call_1", tool=name, status="open", seconds=1.0, tokens=1234))
+    before = [one.event for one in visible_events(lab.experiments, lab.scope, lab.store.events(lab.owner))]
+    assert {one.prompt_hash for one in before if isinstance(one, TrialOpened)} == {""}
+    answers = [one for one in before if isinstance(one, TrialSubmitted)]
+    assert len(answers) == 2
+    hidden = ("plan_blob", "candidate", "candidate_blob", "failure", "usage")
+    assert {getattr(one, name) for one in answers for name in hidden} == {None}
+    assert [one.tokens for one in before if isinstance(one, ToolFinished)] == [None, None, 1234]
+    lab.judge(experiment)
+    after = [one.event for one in visible_events(lab.experiments, lab.scope, lab.store.events(lab.owner))]
+    assert all(one.prompt_hash for one in after if isinstance(one, TrialOpened))
+    assert "refusal" in {one.failure for one in after if isinstance(one, TrialSubmitted)}
+
+
+def test_evidence_of_the_very_program_elsewhere_contaminates_the_open_trial(lab) -> None:
+    checkpoint = lab.freeze()
+    experiment = lab.start(checkpoint)
+    elsewhere = lab.store.scope(lab.owner, lab.store.start_session(lab.owner))
+    reasons = []
+    for number, candidate in enumerate(("cand_of_somebody", checkpoint.source.id)):
+        payload = lab.next(experiment, f"c{number}")
+        told = EvidenceDelivered(candidate=candidate, component="debugger", evidence="e", via="debug")
+        lab.store.append(elsewhere, told)
+        lab.submit(payload, f"c{number}")
+        with lab.experiments.step(lab.owner, experiment) as state:
+            reasons.append(state.trials[payload.trial].contamination)
+    assert reasons[0] is None
+    assert "another conversation" in (reasons[1] or "")
+
+
+PROGRAM = (
+    "__global__ void scale(float *y, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] *= 2; }"
+)
+
+
+def test_a_frozen_program_passed_off_as_one_of_another_problem_stays_closed(lab, monkeypatch) -> None:
+    monkeypatch.setattr(lab, "source", lambda _, problem: Source(text=PROGRAM, problem=problem))
+    payload = lab.next(lab.start(lab.freeze()), "c")
+    other = lab.context("another name")
+    disguised = payload.source.replace("scale", "sum").replace("y[", "out[").replace("*y", "*out")
+    assert closed(lab, other, "analyze", problem="sum", source=disguised)
+    assert not closed(lab, other, "analyze", problem="sum", source="int main() { return 0; }")
+
+
+def test_an_answer_passed_off_as_one_of_another_problem_keeps_its_outcome(lab) -> None:
+    payload = lab.next(lab.start(lab.freeze(), players=("debugger",)), "c")
+    lab.submit(payload, "c", source=PROGRAM)
+    disguised = PROGRAM.replace("scale", "sum")
+    assert closed(lab, lab.context("c"), "compile", problem="sum", source=disguised)
+    assert not closed(lab, lab.context("c"), "compile", problem="sum", source="int main() { return 0; }")

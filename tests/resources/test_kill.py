@@ -1,9 +1,10 @@
 """Killed with -9 in the middle of writing, or served by two processes: nothing acknowledged is lost or done twice.
 
 A kill leaves the kernel's page cache alive, so this shows that no state lies in a process only; that the disk has it rests on
-`synchronous=FULL` and the fsync calls of the blobs.
+the flush of the log (syncing.py) and the fsync calls of the blobs.
 """
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -12,10 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from cudanalyst.resources import results
 from cudanalyst.resources.store import Store
+from cudanalyst.resources.trial_rows import rows_of
+from tests.resources.test_regimes import begin, run, trials_of
 
 CHILDREN = Path(__file__).parent / "children"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -25,7 +28,8 @@ def child() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
     def start(script: str, *arguments: object) -> subprocess.Popen[str]:
         command = [sys.executable, str(CHILDREN / script), *map(str, arguments)]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment))
         return started[-1]
 
     yield start
@@ -93,7 +97,7 @@ def test_an_experiment_survives_kills_without_losing_or_repeating_a_trial(child,
         for recorded in lab.store.events(lab.owner, experiment=experiment)
         if recorded.event.kind in {"trial_opened", "trial_submitted", "trial_evaluated"}
     )
-    trials = {trial.id for trial in results.trials(lab.experiments, lab.owner, experiment)}
+    trials = {row.trial for row in rows_of(lab.experiments, lab.owner, experiment)}
     assert events == {
         (kind, trial): 1 for kind in ("trial_opened", "trial_submitted", "trial_evaluated") for trial in trials
     }
@@ -115,4 +119,51 @@ def test_two_processes_share_an_experiment_and_no_trial_is_given_twice(child, la
     assert set(handed.values()) == {1}
     assert len([line for line in handed if line.startswith("opened")]) == 24
     assert len(lab.store.events(lab.owner, kinds=("trial_evaluated",))) == 24
-    assert len(results.observations(lab.experiments, lab.owner, experiment, "passed")) == 24
+    rows = rows_of(lab.experiments, lab.owner, experiment)
+    assert sum(row.passed is not None and not row.contaminated for row in rows) == 24
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"regimes": ["P+F", "PT"], "coalitions": [[], ["profiler"]]},
+        {"regimes": ["P+S"], "coalitions": [["debugger"]], "horizons": [3], "repeats": 2},
+        {"regimes": ["P+NF"], "reuse": True, "repeats": 6},
+    ],
+    ids=["transferred plans", "several steps", "reused trials"],
+)
+def test_designs_survive_kills_at_any_point_without_losing_or_repeating_a_trial(child, lab, changes) -> None:
+    own = lab.freeze()
+    if "reuse" in changes:
+        run(lab, begin(lab, own, **{**changes, "repeats": 3, "time_limit_s": 80_000}))
+    experiment = begin(lab, own, **changes, time_limit_s=80_000)
+    said: list[str] = []
+    for life, lines in enumerate((2, 5)):
+        process = child("run_design.py", lab.store.folder, lab.scope.session, experiment, f"life {life}")
+        said += acknowledged_before_kill(process, lines)
+        # What a dead client had open runs out of time, and is seen by the next who looks.
+        lab.clock.now += 2e9
+        assert lab.experiments.progress(lab.owner, experiment).open in {0, stepping(lab, experiment)}
+        lab.clock.now -= 2e9
+    process = child("run_design.py", lab.store.folder, lab.scope.session, experiment, "last life")
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    said += [line for line in out.splitlines() if line != "ended"]
+    rows = rows_of(lab.experiments, lab.owner, experiment)
+    assert {row.state for row in rows} <= {"evaluated", "infrastructure_failed"}
+    assert all(row.passed or row.planner_failure == "abandoned" for row in rows if row.state == "evaluated")
+    assert sum(row.planner_failure == "abandoned" for row in rows) <= 2
+    assert sum(row.reused_from is not None for row in rows) == (6 if "reuse" in changes else 0)
+    assert Counter(said).most_common(1)[0][1] == 1
+    ends = Counter(
+        recorded.event.trial
+        for recorded in lab.store.events(lab.owner, experiment=experiment)
+        if recorded.event.kind in {"trial_evaluated", "trial_reused"}
+        or (recorded.event.kind == "trial_infrastructure_failed" and recorded.event.final)
+    )
+    assert ends == dict.fromkeys((row.trial for row in rows), 1)
+
+
+def stepping(lab, experiment: str) -> int:
+    """Trials between two steps: their next evaluator goes on, so they do not run out of time."""
+    return sum(one.stepping for one in trials_of(lab, experiment).values())

@@ -133,6 +133,17 @@ def test_events_are_narrowed_by_what_is_asked(lab) -> None:
     assert lab.store.events("bob") == []
 
 
+def test_the_newest_events_of_what_is_asked_come_in_order(store: Store) -> None:
+    scope = Scope("ada", "s", "c")
+    for number in range(6):
+        store.append(scope, ToolStarted(call=str(number), tool="run"))
+        store.append(scope, SessionStarted())
+    found = store.events("ada", session="s", kinds=("tool_started",), newest=2)
+    assert [one.event.call for one in found] == ["4", "5"]
+    assert len(store.events("ada", newest=100)) == 12
+    assert [one.event.call for one in store.events("ada", kinds=("tool_started",), newest=3, limit=1)] == ["3"]
+
+
 def test_events_carry_the_stores_clock(lab) -> None:
     lab.clock.now = 5.0
     lab.store.append(lab.scope, ToolStarted(call="1", tool="run"))

@@ -5,17 +5,32 @@ import json
 import pytest
 
 from cudanalyst.errors import BadRequest, NotFound
-from cudanalyst.resources import judging, results, trial_flow
+from cudanalyst.resources import judging, trial_flow
 from cudanalyst.resources.delivery import NoTrial, payload_for, prompt_hash, statement_of
 from cudanalyst.resources.events import EvidenceDelivered, ToolFinished, ToolStarted, TrialOpened
 from cudanalyst.resources.experiment import Experiments
 from cudanalyst.resources.freeze import restore
 from cudanalyst.resources.outcomes import outcome_of
 from cudanalyst.resources.plans import MAX_PLAN, Plan
+from cudanalyst.resources.trial_rows import rows_of
 
 
 def ask(lab, context: str, experiment: str, **options):
     return trial_flow.next_trial(lab.experiments, lab.context(context), experiment, **options)
+
+
+def rows(lab, experiment: str):
+    return rows_of(lab.experiments, lab.owner, experiment)
+
+
+def counted(lab, experiment: str):
+    """Rows that count in estimates."""
+    return [row for row in rows(lab, experiment) if row.passed is not None and not row.contaminated]
+
+
+def tallies(lab, experiment: str):
+    with lab.experiments.step(lab.owner, experiment) as state:
+        return state.tallies()
 
 
 def coalition_of(lab, experiment: str, payload) -> tuple[str, ...]:
@@ -55,7 +70,11 @@ def test_the_empty_coalition_is_shown_the_state_and_its_base_status_only(lab) ->
     given = lab.finish(experiment)
     (empty,) = [payload for payload in given.values() if coalition_of(lab, experiment, payload) == ()]
     shown = {name: value for name, value in empty.model_dump().items() if value not in ((), "")}
-    assert set(shown) == {"trial", "problem", "statement", "base_status", "source", "seed", "deadline_at"}
+    told = {"trial", "problem", "statement", "base_status", "source", "seed", "deadline_at"}
+    # The same in every trial of the experiment, whatever its coalition.
+    constant = {"planner", "coder", "plan_step", "evidence_for", "template", "step", "steps"}
+    assert {name for name, value in shown.items() if value not in (None, {})} == told | constant
+    assert len({json.dumps([one.model_dump()[name] for name in sorted(constant)]) for one in given.values()}) == 1
 
 
 def test_references_are_shown_as_sources(lab) -> None:
@@ -163,11 +182,11 @@ def test_a_stale_context_may_be_given_a_trial_that_is_kept_and_left_out(lab) -> 
     trial_flow.submit_trial(lab.experiments, lab.scope, payload.trial, source="// x")
     lab.judge(experiment)
     lab.finish(experiment)
-    marked = [trial for trial in results.trials(lab.experiments, lab.owner, experiment) if trial.contaminated]
-    assert [trial.id for trial in marked] == [payload.trial]
-    assert marked[0].outcome is not None
-    assert len(results.observations(lab.experiments, lab.owner, experiment, "passed")) == 7
-    assert sum(tally.contaminated for tally in results.tallies(lab.experiments, lab.owner, experiment)) == 1
+    marked = [row for row in rows(lab, experiment) if row.contaminated]
+    assert [row.trial for row in marked] == [payload.trial]
+    assert marked[0].passed is not None
+    assert len(counted(lab, experiment)) == 7
+    assert sum(tally.contaminated for tally in tallies(lab, experiment)) == 1
 
 
 def contaminated(lab, experiment: str, trial: str) -> bool:
@@ -212,7 +231,7 @@ def test_submitting_returns_a_receipt_and_no_word_of_the_outcome(lab) -> None:
     experiment = lab.start(lab.freeze())
     payload = lab.next(experiment, "c")
     receipt = lab.submit(payload, "c", plan=Plan(text="Guard the index.", cites=("debugger.1",)))
-    assert receipt.model_dump() == {"trial": payload.trial, "received": True}
+    assert receipt.model_dump() == {"trial": payload.trial, "received": True, "goes_on": False}
     lab.judge(experiment)
     assert lab.submit(payload, "c") == receipt
 
@@ -257,9 +276,8 @@ def test_a_planner_that_fails_is_judged_at_once_and_counts_as_a_failure(lab, fai
     lab.submit(payload, "c", failure=failure)
     assert judging.pending(lab.experiments, lab.owner, experiment) == ()
     lab.finish(experiment)
-    observed = results.observations(lab.experiments, lab.owner, experiment, "compiled")
-    assert len(observed) == 8
-    assert sum(not one.success for one in observed) == 1
+    assert len(counted(lab, experiment)) == 8
+    assert [row.planner_failure for row in counted(lab, experiment) if not row.compiled] == [failure]
 
 
 def test_a_trial_that_is_not_answered_in_time_counts_as_abandoned(lab) -> None:
@@ -273,7 +291,7 @@ def test_a_trial_that_is_not_answered_in_time_counts_as_abandoned(lab) -> None:
     with pytest.raises(BadRequest, match="abandoned"):
         lab.submit(payload, "c")
     lab.finish(experiment)
-    failures = [t.outcome.planner_failure for t in results.trials(lab.experiments, lab.owner, experiment)]
+    failures = [row.planner_failure for row in rows(lab, experiment)]
     assert failures.count("abandoned") == 1
 
 
@@ -282,7 +300,7 @@ def test_an_experiment_ends_by_itself_when_its_last_trial_is_abandoned(lab) -> N
     for i in range(8):
         lab.next(experiment, f"c{i}")
     lab.clock.now += 61
-    assert len(results.observations(lab.experiments, lab.owner, experiment, "passed")) == 8
+    assert len(counted(lab, experiment)) == 8
 
 
 def test_a_model_that_failed_is_tried_again_elsewhere_up_to_the_cap(lab) -> None:
@@ -311,11 +329,8 @@ def test_an_evaluator_that_failed_evaluates_the_same_answer_again_up_to_the_cap(
     assert not judging.record_infrastructure_failure(lab.experiments, lab.owner, payload.trial, "evaluator", "GPU lost")
     assert judging.pending(lab.experiments, lab.owner, experiment) == ()
     lab.finish(experiment)
-    assert len(results.observations(lab.experiments, lab.owner, experiment, "passed")) == 7
-    lost = {
-        tally.coalition: tally.infrastructure_failed
-        for tally in results.tallies(lab.experiments, lab.owner, experiment)
-    }
+    assert len(counted(lab, experiment)) == 7
+    lost = {tally.coalition: tally.infrastructure_failed for tally in tallies(lab, experiment)}
     assert sum(lost.values()) == 1
     assert lost[coalition_of(lab, experiment, payload)] == 1
 
@@ -345,19 +360,19 @@ def test_what_waits_for_evaluation_says_nothing_of_the_coalition(lab) -> None:
     experiment = lab.start(lab.freeze())
     lab.submit(lab.next(experiment, "c"), "c", source="// mine")
     (waiting,) = judging.pending(lab.experiments, lab.owner, experiment)
-    assert set(type(waiting).model_fields) == {"trial", "source", "checkpoint"}
+    assert set(type(waiting).model_fields) == {"trial", "source", "checkpoint", "threshold", "step"}
     assert waiting.source.text == "// mine"
     assert waiting.source.problem == "scale"
 
 
-@pytest.mark.parametrize("call", ["next", "progress", "observations"])
+@pytest.mark.parametrize("call", ["next", "progress", "rows"])
 def test_an_experiment_of_another_owner_is_unknown(lab, call: str) -> None:
     experiment = lab.start(lab.freeze())
     theirs = lab.store.scope("bob", lab.store.start_session("bob"))
     calls = {
         "next": lambda: trial_flow.next_trial(lab.experiments, theirs, experiment),
         "progress": lambda: lab.experiments.progress("bob", experiment),
-        "observations": lambda: results.observations(lab.experiments, "bob", experiment, "passed"),
+        "rows": lambda: rows_of(lab.experiments, "bob", experiment),
     }
     with pytest.raises(NotFound, match="Unknown experiment"):
         calls[call]()

@@ -1,4 +1,4 @@
-"""A bench in memory: words in a source say what happens to it."""
+"""A bench in memory: words in a source say what happens to it; SAYS:word makes the tools speak of it by a word of its own."""
 
 import asyncio
 import sys
@@ -10,7 +10,7 @@ from cudanalyst.kernels.catalogue import Catalogue
 from cudanalyst.server.bench import Bench
 from cudanalyst.tools.analyze import AnalyzeResult, analyze
 from cudanalyst.tools.checks import CheckReport
-from cudanalyst.tools.compile import CompileResult, Diagnostic
+from cudanalyst.tools.compile import CompileResult, Diagnostic, KernelResources
 from cudanalyst.tools.debug import DebugResult
 from cudanalyst.tools.process import run_process
 from cudanalyst.tools.profile import KernelProfile, ProfileResult
@@ -54,7 +54,10 @@ class FakeBench(Bench):
                 for number in range(1000)
             )
             return CompileResult(status="failed", summary="1000 errors.", measured_on=ON, diagnostics=many)
-        return CompileResult(status="compiled", summary="Compiled.", measured_on=ON, arch=source.options.arch)
+        kernels = tuple(_resources(f"{word}-compiler") for word in _words(source))
+        return CompileResult(
+            status="compiled", summary="Compiled.", measured_on=ON, arch=source.options.arch, kernels=kernels
+        )
 
     async def run(self, source: Source, request, progress):
         self.problem_of(source)
@@ -84,7 +87,8 @@ class FakeBench(Bench):
         await self._misbehave(source)
         if "BROKEN" in source.text:
             return DebugResult(status="compile_failed", summary="Does not compile.", measured_on=ON)
-        checks = tuple(CheckReport(check=one, verdict="clean", coverage="all") for one in request.checks)
+        said = "".join(f" {word}-debugger" for word in _words(source))
+        checks = tuple(CheckReport(check=one, verdict="clean", coverage=f"all{said}") for one in request.checks)
         return DebugResult(status="clean", summary="Clean.", measured_on=ON, checks=checks)
 
     async def profile(self, source: Source, request, progress):
@@ -92,7 +96,7 @@ class FakeBench(Bench):
         if "BROKEN" in source.text:
             return ProfileResult(status="compile_failed", summary="Does not compile.", measured_on=ON)
         kernel = KernelProfile(
-            name="k", launches=1, grid=(1, 1, 1), block=(32, 1, 1), warp_instructions=10, instruction_mix={"fp32": 10},
+            name="".join(f"{word}-profiler" for word in _words(source)) or "k", launches=1, grid=(1, 1, 1), block=(32, 1, 1), warp_instructions=10, instruction_mix={"fp32": 10},
             lane_efficiency=1.0, global_bytes=128, sectors_per_request=4.0, shared_conflict_ratio=None, bound="dram",
         )  # fmt: skip
         return ProfileResult(status="profiled", summary="Profiled.", measured_on=ON, level="ptx", kernels=(kernel,))
@@ -114,6 +118,18 @@ class FakeBench(Bench):
             mark = Path(source.text.partition("SLEEP:")[2].split()[0])
             script = f"echo $$ > {mark}.tmp; mv {mark}.tmp {mark}; exec sleep 300"
             await run_process(["/bin/sh", "-c", script], timeout_s=300)
+
+
+def _words(source: Source) -> list[str]:
+    """What the tools are to say of a source: the reverse of its word, so that no evidence stands in the source."""
+    return [one.split()[0][::-1] for one in source.text.split("SAYS:")[1:]]
+
+
+def _resources(name: str) -> KernelResources:
+    return KernelResources(
+        name=name, symbol=name, registers=1, shared_bytes=0, stack_bytes=0, spill_store_bytes=0, spill_load_bytes=0,
+        constant_bytes=0, barriers=0,
+    )  # fmt: skip
 
 
 def sleeper(mark: Path) -> str:

@@ -97,7 +97,7 @@ async def test_every_tool_records_its_start_and_its_end(application):
     valid = {"analyze", "compile", "run", "debug", "profile", "freeze", "trial_submit", "device_info", "list_problems"}
     assert {one.tool for one in started} >= valid - {"trial_submit"}
     assert [one.call for one in started] == [one.call for one in finished]
-    assert calls == 18
+    assert calls == 19
 
 
 async def test_another_owners_handles_are_unknown(make_application, era):
@@ -171,12 +171,17 @@ async def test_the_evidence_before_each_decision_is_what_a_sessions_attribution_
     async with connected(application) as client:
         first = await client.call_tool("analyze", {"source": PROGRAM})
         await client.call_tool("compile", {"source": PROGRAM})
-        await client.call_tool("plan", {"text": "unroll", "candidate": first.structured_content["candidate"]})
+        before = first.structured_content["candidate"]
+        await client.call_tool("plan", {"text": "unroll", "candidate": before, "cites": ["compiler.1"]})
+        await client.call_tool("compile", {"source": PROGRAM + "// unrolled"})
         session = (await client.call_tool("device_info", {})).structured_content["session"]
         read = await client.read_resource(f"cudanalyst://sessions/{session}/attribution")
-    decisions = json.loads(read.contents[0].text)["decisions"]
-    assert decisions[-1]["kind"] == "plan_recorded"
-    assert decisions[-1]["fresh"] == ["analyzer", "compiler"]
+    told = json.loads(read.contents[0].text)
+    (decision,) = told["observed"]["moments"]
+    assert told["status"] == "observational"
+    assert decision["moment"]["before"] == before
+    assert decision["moment"]["seen"] == ["analyzer", "compiler"]
+    assert decision["cited"] == ["compiler"]
 
 
 async def test_problems_and_components_are_completed_and_handles_are_not(application, era):

@@ -14,6 +14,17 @@ pytestmark = pytest.mark.anyio
 WRONG = CANDIDATE.replace("return 0", "/* WRONG */ return 0")
 
 
+OTHER = """
+#include <cuda_runtime.h>
+__global__ void sum(const float *x, float *total, int n) {
+    float mine = 0.0f;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) mine += x[i];
+    for (int step = 16; step > 0; step /= 2) mine += __shfl_down_sync(~0u, mine, step);
+    if (threadIdx.x % 32 == 0) atomicAdd(total, mine);
+}
+"""
+
+
 async def call(client, tool: str, **arguments):
     answer = await client.call_tool(tool, arguments)
     assert not answer.is_error, answer.content[0].text
@@ -214,3 +225,24 @@ async def test_who_listens_to_an_experiment_is_told_when_a_trial_has_been_evalua
             with anyio.fail_after(60):
                 told = await anext(aiter(updates))
     assert told.uri == uri
+
+
+async def test_a_session_that_a_planner_starts_is_no_way_round_its_trial(application):
+    async with connected(application) as client:
+        frozen, experiment = await begin(client)
+        started = await call(client, "session_start", context="planner's other name")
+        trial = await call(client, "trial_next", experiment=experiment, context="planner")
+        late = await call(client, "session_start", context="a third name")
+        for session in (started["session"], late["session"]):
+            said = await refused(client, "debug", source=trial["source"], problem=trial["problem"], session=session)
+            assert "belongs to it" in said
+            assert "belongs to it" in await refused(
+                client, "get_evidence", checkpoint=frozen, component="debugger", session=session
+            )
+            # Passed off as a program of another problem it is still the same program.
+            assert "belongs to it" in await refused(
+                client, "analyze", source=trial["source"], problem="reduction", session=session
+            )
+            other = await call(client, "analyze", source=OTHER, problem="reduction", session=session)
+            assert other["status"] in {"clean", "findings"}
+        await call(client, "trial_submit", trial=trial["trial"], source=trial["source"], context="planner")

@@ -1,6 +1,7 @@
 """Verdicts on candidates: what `run` believes, and what it does not."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,11 @@ import pytest
 from pydantic import ValidationError
 
 from cudanalyst.errors import BadRequest
+from cudanalyst.kernels.problem import Problem
+from cudanalyst.tools.judge import Judgement
+from cudanalyst.tools.large import LargeVerifier
 from cudanalyst.tools.run import RunRequest, RunResult, run
-from cudanalyst.tools.toolchain.protocol import CandidateRequest, Execution
+from cudanalyst.tools.toolchain.protocol import Build, CandidateRequest, Execution, ExecutionRequest
 from tests.tools.fakes import (
     CANDIDATE,
     DOUBLE,
@@ -283,13 +287,44 @@ async def test_large_sizes_are_left_out_where_there_is_no_gpu_and_the_result_say
     assert len(toolchain.requests) == 2
 
 
+class UnrecordedWhereLarge(FakeToolchain):
+    """Replays small sizes, and meets a call that cannot be recorded at large ones."""
+
+    async def execute(self, build: Build, request: ExecutionRequest) -> Execution:
+        """Replayed."""
+        return replace(await super().execute(build, request), extra={"trust": "replayed"})
+
+    def large_verifier(self, problem: Problem, folder: Path, secret: bytes) -> LargeVerifier:
+        """One that leaves everything out."""
+
+        async def verify(*_: object, **__: object) -> Judgement:
+            return Judgement(
+                cases=(), cuda_error=None, deterministic=None, unrecordable="cudaMemcpy copies to the host in `init`"
+            )
+
+        return verify
+
+
+async def test_a_large_size_that_cannot_be_recorded_is_left_out_and_costs_the_better_label(tmp_path) -> None:
+    request = RunRequest(groups=("test", "eval", "held_out"), model=False)
+
+    result = await run(
+        CANDIDATE, HUGE, UnrecordedWhereLarge(), request, expected=double_expected, secret=SECRET, folder=tmp_path
+    )
+
+    assert (result.status, result.trust, result.fast) == ("passed", "native", None)
+    assert result.trust_reason == "cudaMemcpy copies to the host in `init`"
+    assert result.large_sizes_left_out == 2
+    assert "2 large sizes left out: they are verified only where calls can be recorded." in result.summary
+
+
 async def test_where_only_large_sizes_were_asked_for_nothing_is_claimed() -> None:
     request = RunRequest(groups=("held_out",), model=False)
 
     result = await run(CANDIDATE, HUGE, FakeToolchain(), request, expected=double_expected, secret=SECRET)
 
     assert result.status == "unavailable"
-    assert "only large sizes, which a GPU runs," in (result.reason or "")
+    assert "only large sizes (only a GPU runs them)" in (result.reason or "")
 
 
 async def test_what_the_engine_does_not_support_is_unavailable_not_wrong() -> None:

@@ -63,6 +63,11 @@ def pairs(n: int) -> tuple[tuple[int, int], ...]:
     return tuple(combinations(range(n), 2))
 
 
+def triples(n: int) -> tuple[tuple[int, int, int], ...]:
+    """Triples of players in the order in which indices of three players are returned."""
+    return tuple(combinations(range(n), 3))
+
+
 def moebius(v: ArrayLike) -> Table:
     """Moebius transform (Harsanyi dividends): m(S) = sum over T in S of (-1)^(|S|-|T|) v(T).
 
@@ -107,7 +112,7 @@ def banzhaf(v: ArrayLike) -> Table:
     Equal to E[v | i in S] - E[v | i not in S] under uniform coalitions; they do not add up to v(N) - v(empty).
     Source: Banzhaf (1965); Dubey and Shapley, "Mathematical properties of the Banzhaf power index" (1979).
     """
-    return _stack(v, [derivative(v, i).mean(axis=-1) for i in range(player_count(v))])
+    return _banzhaf(v, 1)
 
 
 def banzhaf_interaction(v: ArrayLike) -> Table:
@@ -116,13 +121,27 @@ def banzhaf_interaction(v: ArrayLike) -> Table:
     I_ij = 2^-(n-2) sum over S without i, j of [v(S+ij) - v(S+i) - v(S+j) + v(S)].
     Source: Grabisch and Roubens, "An axiomatic approach to the concept of interaction among players" (1999).
     """
-    return _stack(v, [derivative(v, i, j).mean(axis=-1) for i, j in pairs(player_count(v))])
+    return _banzhaf(v, 2)
+
+
+def banzhaf_third(v: ArrayLike) -> Table:
+    """Banzhaf interaction of three players, in the order of `triples`: the mean third derivative over the others.
+
+    How much one component changes the interaction of two. Source: Grabisch and Roubens (1999).
+    """
+    return _banzhaf(v, 3)
+
+
+def _banzhaf(v: ArrayLike, order: int) -> Table:
+    # From dividends: sum over S that hold T of 2^(|T|-|S|) m(S); the same mean derivative, at O(n 2^n) for every T.
+    return _shared(v, order, lambda sizes: 0.5 ** (sizes - order))
 
 
 def sigma(v: ArrayLike) -> Table:
     """The pair term of the CUDAnalyst paper (ICML 2026): v(ij) - v(i) - v(j) + v(empty), in the order of `pairs`.
 
-    It is the empty-context term of the Banzhaf interaction, and equals it only for two players.
+    It is the empty-context term of the Banzhaf interaction, the Moebius coefficient of the pair, and equals the
+    interaction only for two players.
     """
     return _stack(v, [derivative(v, i, j)[..., 0] for i, j in pairs(player_count(v))])
 
@@ -132,22 +151,39 @@ def shapley(v: ArrayLike) -> Table:
 
     Computed from dividends as sum over S with i of m(S)/|S|. Source: Shapley, "A value for n-person games" (1953).
     """
-    n = player_count(v)
-    dividends, sizes = moebius(v), _sizes(n)
-    shared = np.divide(dividends, sizes, out=np.zeros_like(dividends), where=sizes > 0)
-    return _stack(v, [shared[..., _containing(n, i)].sum(axis=-1) for i in range(n)])
+    return _shared(v, 1, lambda sizes: 1 / sizes)
 
 
 def shapley_interaction(v: ArrayLike) -> Table:
     """Shapley interaction index of pairs, shape `(..., n(n-1)/2)` in the order of `pairs`.
 
     sum over S without i, j of (n-|S|-2)! |S|! / (n-1)! times the derivative; from dividends, sum over S with i, j of
-    m(S)/(|S|-1). Source: Grabisch and Roubens (1999). Not the Shapley-Taylor index, which splits dividends otherwise.
+    m(S)/(|S|-1). Source: Grabisch and Roubens (1999).
     """
+    return _shared(v, 2, lambda sizes: 1 / (sizes - 1))
+
+
+def shapley_taylor(v: ArrayLike) -> Table:
+    """Shapley-Taylor index of order 2 of pairs, in the order of `pairs`: 2/n sum over S of derivative / C(n-1, |S|).
+
+    Its single terms are v(i) - v(empty), and all of them add up to v(N) - v(empty). From dividends, each m(S) is split
+    evenly over the pairs in S. Source: Sundararajan, Dhamdhere and Agarwal, "The Shapley Taylor interaction index" (2020).
+    """
+    return _shared(v, 2, lambda sizes: 2 / (sizes * (sizes - 1)))
+
+
+def _shared(v: ArrayLike, order: int, weight: Callable[[Table], Table]) -> Table:
+    """Sum over S that hold T of weight(|S|) m(S), for every T of `order` players."""
     n = player_count(v)
-    dividends, sizes = moebius(v), _sizes(n)
-    shared = np.divide(dividends, sizes - 1, out=np.zeros_like(dividends), where=sizes > 1)
-    return _stack(v, [shared[..., _containing(n, i, j)].sum(axis=-1) for i, j in pairs(n)])
+    sizes = _sizes(n)
+    held = sizes >= order
+    weights = np.zeros(1 << n)
+    weights[held] = weight(sizes[held])
+    table = moebius(v) * weights
+    for i in range(n):
+        halves = table.reshape(*table.shape[:-1], -1, 2, 1 << i)
+        halves[..., 0, :] += halves[..., 1, :]
+    return table[..., [sum(1 << i for i in team) for team in combinations(range(n), order)]]
 
 
 def contrast(index: Callable[[ArrayLike], Table], n: int) -> Table:
@@ -164,8 +200,3 @@ def _stack(v: ArrayLike, columns: Sequence[Table]) -> Table:
 def _sizes(n: int) -> Table:
     masks = np.arange(1 << n)
     return sum((masks >> i & 1 for i in range(n)), np.zeros(1 << n, dtype=np.int64)).astype(np.float64)
-
-
-def _containing(n: int, *players: int) -> NDArray[np.intp]:
-    needed = sum(1 << i for i in players)
-    return np.flatnonzero(np.arange(1 << n) & needed == needed)

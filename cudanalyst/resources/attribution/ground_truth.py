@@ -11,9 +11,9 @@ import numpy as np
 
 from cudanalyst.errors import BadRequest
 from cudanalyst.resources.attribution import game
+from cudanalyst.resources.attribution.cells import unit_weights
 from cudanalyst.resources.attribution.effects import terms
-from cudanalyst.resources.attribution.estimate import unit_weights
-from cudanalyst.resources.attribution.table import Attribution, Interval, interval_for
+from cudanalyst.resources.attribution.table import Attribution, Index, Interval, interval_for
 from cudanalyst.values import Frozen
 
 Tables = Mapping[tuple[str, str], game.Table]
@@ -25,7 +25,7 @@ class Comparison(Frozen):
     """One number, known in up to three ways. None: not known that way."""
 
     level: str
-    index: Literal["value", "banzhaf", "banzhaf_interaction", "sigma", "shapley", "shapley_interaction"]
+    index: Index | Literal["value"]
     players: tuple[str, ...]
     planted: float | None
     enumerated: float | None

@@ -6,9 +6,6 @@ from typing import Final
 
 from cudanalyst.resources.trials import Outcome
 
-LADDERS: Final = (("compiled", "passed", "fast_modelled"), ("compiled", "passed", "fast"))
-"""Each level implies those before it. Modelled and measured speed are never pooled."""
-
 SUCCESS: Final[Mapping[str, Callable[[Outcome], bool]]] = MappingProxyType(
     {
         "compiled": lambda outcome: outcome.compiled,

@@ -8,16 +8,20 @@ from cudanalyst.values import Frozen
 Target = Literal["these problems", "population of problems"]
 TARGETS: Final[tuple[Target, Target]] = ("these problems", "population of problems")
 """What an interval speaks of: chance in these trials, or also in the choice of problems."""
-
-
-class Observation(Frozen):
-    """One evaluated trial, as an estimator sees it."""
-
-    problem: str
-    checkpoint: str
-    block: int
-    coalition: tuple[str, ...]
-    success: bool
+PopulationMethod = Literal["t", "studentised bootstrap", "percentile bootstrap"]
+"""How an interval for the population of problems is made."""
+Index = Literal[
+    "banzhaf",
+    "banzhaf_interaction",
+    "banzhaf_third",
+    "sigma",
+    "shapley",
+    "shapley_interaction",
+    "shapley_taylor",
+    "moebius",
+]
+"""`banzhaf_third` is the Banzhaf interaction of three players; `shapley_taylor` is of order 2, its pair terms; `sigma` is
+the published pair term; `moebius` is of every coalition but the empty one, whose coefficient is v(empty)."""
 
 
 class Interval(Frozen):
@@ -51,24 +55,18 @@ class CoalitionValue(Frozen):
 
 
 class Effect(Frozen):
-    """One index of one player, or of one pair."""
+    """One index of one player, or of several."""
 
     players: tuple[str, ...]
-    index: Literal["banzhaf", "banzhaf_interaction", "sigma", "shapley", "shapley_interaction"]
+    index: Index
     value: float
     intervals: tuple[Interval, ...] = ()
     structural: bool = False
     """Part of the evidence behind it was a placebo because the component could not report."""
-
-
-class Stratum(Frozen):
-    """The same level over checkpoints of one initial status."""
-
-    name: Literal["below the level before", "at the level before"]
-    problems: int
-    checkpoints: int
-    values: tuple[CoalitionValue, ...]
-    effects: tuple[Effect, ...]
+    worst: float | None = None
+    """The effect had every infrastructure failure turned out against it; None where there was none."""
+    best: float | None = None
+    """The effect had every infrastructure failure turned out for it; None where there was none."""
 
 
 class ProblemAttribution(Frozen):
@@ -90,8 +88,6 @@ class LevelAttribution(Frozen):
     """Checkpoints that met the level before the trial."""
     no_op: float | None = None
     """Success of changing nothing."""
-    strata: tuple[Stratum, ...] = ()
-    """By initial status, where the checkpoints differ in it."""
     by_problem: tuple[ProblemAttribution, ...] = ()
     notes: tuple[str, ...] = ()
     """What holds for this level only: missing cells, ceilings, placebos."""

@@ -6,9 +6,10 @@ from typing import Final
 
 from cudanalyst.resources.evidence import Evidence
 from cudanalyst.resources.render.placebo import placebo
-from cudanalyst.resources.render.text import at, build, many, number
+from cudanalyst.resources.render.text import at, build, number
 from cudanalyst.tools.analyze import AnalyzeResult, KernelFacts, Launch, Suspicion
 from cudanalyst.tools.result import Place
+from cudanalyst.tools.text import many
 
 _CONFIDENCE: Final = {"high": 0, "medium": 1, "low": 2}
 _MAX_ACCESSES: Final = 8
@@ -17,7 +18,7 @@ _MAX_UNPARSED: Final = 4
 
 def render_analyzer(candidate: str, result: AnalyzeResult) -> Evidence:
     """Suspicions by confidence, then facts. What ptxas saw belongs to the compiler and stays out."""
-    if result.status in {"not_parsed", "running"}:
+    if result.status in {"not_parsed", "unavailable", "running"}:
         return placebo("analyzer", candidate)
     suspicions = sorted(result.suspicions, key=_rank)
     kernels = sorted(result.kernels, key=lambda kernel: (*_position(kernel.place), kernel.name, *_kernel(kernel)))

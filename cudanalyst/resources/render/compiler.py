@@ -5,8 +5,9 @@ from typing import Final
 
 from cudanalyst.resources.evidence import Evidence
 from cudanalyst.resources.render.placebo import placebo
-from cudanalyst.resources.render.text import at, build, many, number
+from cudanalyst.resources.render.text import at, build, number
 from cudanalyst.tools.compile import CompileResult, Diagnostic, KernelResources
+from cudanalyst.tools.text import many
 
 _SEVERITY: Final = {"error": 0, "warning": 1, "note": 2}
 

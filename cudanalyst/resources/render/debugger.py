@@ -4,8 +4,9 @@ from typing import Final
 
 from cudanalyst.resources.evidence import Evidence
 from cudanalyst.resources.render.placebo import placebo
-from cudanalyst.resources.render.text import at, build, many
+from cudanalyst.resources.render.text import at, build
 from cudanalyst.tools.debug import ALL_CHECKS, CheckReport, DebugResult, Finding, Side
+from cudanalyst.tools.text import many
 
 _REPORTED: Final = {"clean", "findings"}
 

@@ -5,8 +5,9 @@ from typing import Final
 
 from cudanalyst.resources.evidence import Evidence
 from cudanalyst.resources.render.placebo import placebo
-from cudanalyst.resources.render.text import at, build, many, number
+from cudanalyst.resources.render.text import at, build, number
 from cudanalyst.tools.profile import Insight, KernelProfile, LineProfile, ProfileResult
+from cudanalyst.tools.text import many
 
 _SHOWN: Final = 4
 _LINES: Final = 4

@@ -44,11 +44,6 @@ def number(value: float) -> str:
     return f"{value:.3f}".rstrip("0").rstrip(".")
 
 
-def many(count: int, noun: str) -> str:
-    """`1 finding`, `2 findings`."""
-    return f"{count} {noun}" + ("" if count == 1 else "s")
-
-
 def build(
     component: Component, candidate: str, heading: str, statements: Sequence[str], *, total: int | None = None
 ) -> Evidence:

@@ -2,7 +2,9 @@
 
 from cudanalyst.kernels.problem import BaseStatus
 from cudanalyst.resources.attribution.ground_truth import GroundTruth
-from cudanalyst.resources.attribution.table import Attribution
+from cudanalyst.resources.attribution.published import ReplicationRow
+from cudanalyst.resources.attribution.result import Analysis
+from cudanalyst.resources.trial_rows import TrialRow
 from cudanalyst.values import Frozen
 
 
@@ -17,6 +19,11 @@ class CheckpointRow(Frozen):
     """Whether the state already meets the level by the cost model."""
     placebos: tuple[str, ...] = ()
     """Components that could not report on it."""
+    backbone: str | None = None
+    """The run that induced it."""
+    operator: str | None = None
+    claims: str | None = None
+    """What a run of another system says of it; measured by nobody here."""
 
 
 class ComponentCost(Frozen):
@@ -31,6 +38,17 @@ class ComponentCost(Frozen):
     """Mean seconds to gather its evidence once."""
     device_seconds: float | None = None
     """Mean seconds of a GPU to gather its evidence once."""
+
+
+class LockFacts(Frozen):
+    """What was fixed before the trials, and where the experiment went another way."""
+
+    digest: str
+    locked_at: str | None = None
+    """As text; None where it is not known."""
+    deviations: tuple[str, ...] = ()
+    checked: bool = True
+    """Whether the lock itself was compared; else deviations are those that the trials show."""
 
 
 class Method(Frozen):
@@ -52,12 +70,17 @@ class ReportData(Frozen):
     """Input of a report."""
 
     title: str
-    attribution: Attribution
+    analysis: Analysis
     method: Method
+    rows: tuple[TrialRow, ...] = ()
+    """The trials behind it; what is drawn from them is left out where there are none."""
     experiment: str | None = None
     created: str | None = None
     """When the experiment ended, as text; rendering reads no clock."""
     checkpoints: tuple[CheckpointRow, ...] = ()
     ground_truth: GroundTruth | None = None
     costs: tuple[ComponentCost, ...] = ()
+    lock: LockFacts | None = None
+    replication: tuple[ReplicationRow, ...] = ()
+    """The paper's estimator beside ours, where that was asked for."""
     versions: dict[str, str] = {}

@@ -15,7 +15,7 @@ _TOGETHER = ("synergy", "redundancy")
 
 def render_terminal(attribution: Attribution) -> RenderableType:
     """The short answer, v(S) with counts, Banzhaf values and pair interactions with intervals, and the notes."""
-    parts: list[RenderableType] = [Text(short_answer(attribution), style="bold"), Text()]
+    parts: list[RenderableType] = [Text(one_line(short_answer(attribution)), style="bold"), Text()]
     verdicts = {(finding.level, finding.player): finding for finding in findings(attribution)}
     if attribution.levels:
         parts += [_values(attribution), _banzhaf(attribution, verdicts)]

@@ -3,7 +3,12 @@
 import unicodedata
 from collections.abc import Sequence
 
+from cudanalyst.resources.attribution.levels import title
+from cudanalyst.resources.attribution.plan import EffectName
+from cudanalyst.resources.attribution.result import Condition, Slice
 from cudanalyst.resources.attribution.table import Effect, Interval, LevelAttribution
+
+_SCORES = {"score_modelled": "speedup (modelled)", "score": "speedup (measured)"}
 
 
 def one_line(text: str) -> str:
@@ -19,8 +24,17 @@ def shorten(text: str, most: int) -> str:
 
 def signed(value: float) -> str:
     """An effect with its sign, to two decimals; a true minus sign, and no sign at zero."""
-    shown = f"{value:+.2f}"
-    return "0.00" if float(shown) == 0 else shown.replace("-", "−")  # noqa: RUF001 - typographic minus
+    return _signed(value, 2)
+
+
+def signed3(value: float) -> str:
+    """The same to three decimals, for small changes."""
+    return _signed(value, 3)
+
+
+def _signed(value: float, digits: int) -> str:
+    shown = f"{value:+.{digits}f}"
+    return f"{0:.{digits}f}" if float(shown) == 0 else shown.replace("-", "−")  # noqa: RUF001 - typographic minus
 
 
 def share(value: float) -> str:
@@ -57,6 +71,24 @@ def abbreviations(players: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def effects_of(level: LevelAttribution, index: str) -> dict[tuple[str, ...], Effect]:
+def level_title(level: str) -> str:
+    """A level's or a score's name for people; modelled speed always says that it is modelled."""
+    return _SCORES.get(level) or title(level)
+
+
+def condition_title(condition: Condition) -> str:
+    """Planner, regime and, beyond one step, horizon."""
+    steps = "" if condition.horizon == 1 else f", {condition.horizon} steps"
+    plans = "" if condition.plan_of is None else f" of {condition.plan_of}"
+    return f"{condition.planner}, {condition.regime}{plans}{steps}"
+
+
+def effect_title(effect: EffectName) -> str:
+    """An index of some players, in words."""
+    names = {"banzhaf": "", "banzhaf_interaction": "interaction of "}
+    return names.get(effect.index, f"{effect.index.replace('_', ' ')} of ") + " × ".join(effect.players)  # noqa: RUF001 - multiplication sign
+
+
+def effects_of(level: LevelAttribution | Slice, index: str) -> dict[tuple[str, ...], Effect]:
     """A level's effects of one index, by players."""
     return {effect.players: effect for effect in level.effects if effect.index == index}

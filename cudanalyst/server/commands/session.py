@@ -13,7 +13,8 @@ import typer
 from pydantic import BaseModel
 from rich.console import Console
 
-from cudanalyst.errors import CudanalystError
+from cudanalyst.errors import CudanalystError, NotFound
+from cudanalyst.resources.store import Store
 from cudanalyst.server import logs
 from cudanalyst.server.assembly import LOCAL_OWNER, Settings, assemble, default_store
 from cudanalyst.server.call import Call, Progress
@@ -79,6 +80,19 @@ def settings(
         allow_unsandboxed=allow_unsandboxed,
         progress=progress,
     )
+
+
+def opened_store(store: Path | None) -> Store:
+    """The store that a command only reads.
+
+    Raises:
+        NotFound: There is none.
+    """
+    folder = store.expanduser() if store is not None else default_store(os.environ)
+    if not (folder / "store.sqlite").is_file():
+        message = f"There is no store at {folder}. Name its folder with --store, or work in a session first."
+        raise NotFound(message)
+    return Store.open(folder)
 
 
 def perform(

@@ -1,9 +1,13 @@
 """One lease for each GPU, for all servers and processes of a machine: `exclusive` for who is timed and alone, `shared` for everyone else.
 
 Locks are `flock`s, so the kernel gives them back when a process dies, however it dies. A shared holder also has one of a few places, whose
-number bounds how many there are. Who waits has a ticket: a file whose name says since when, and which its process keeps locked; a ticket that
-nobody locks is a dead one's. A waiter takes a GPU only if no earlier live ticket asks for that GPU: first come, first served, for any
-number of GPUs and servers. So an exclusive one waits for those that hold, and all who come later wait for it.
+number bounds how many there are. Who waits has a ticket: a file whose name says when it is due, and which its process keeps locked; a ticket that
+nobody locks is a dead one's. A waiter takes a GPU only if no live ticket that is due before asks for that GPU, for any number of GPUs and servers.
+
+An exclusive ticket is due when it is taken, a shared one `SHARED_PATIENCE_S` later. Of each kind, who comes first is served first; and an exclusive
+one waits for those that hold, while shared ones wait for all exclusive ones that have gathered meanwhile and go in together after them. So the holders
+are drained once for a batch, not once for each who is timed (simulated in tests/tools/gpu/test_lease_policy.py). When a ticket is due never changes,
+and nobody who comes later than that overtakes it: everyone's wait is bounded.
 
 The files lie side by side in a folder that everyone may write and where nobody can remove another's (sticky). They are opened without following
 links and locked through read-only descriptors, so that users share them without any right to change them. Another user can hold a
@@ -18,19 +22,32 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from cudanalyst.errors import BadRequest, Unavailable
-from cudanalyst.tools.gpu.lease_files import create, holders, try_lock, unlock
+from cudanalyst.tools.device_time import count_device_time
+from cudanalyst.tools.gpu.lease_files import FOLDER_VARIABLE, create, holders, lease_folder, try_lock, unlock
+
+__all__ = [
+    "MOST_SHARED",
+    "SHARED_PATIENCE_S",
+    "Lease",
+    "LeaseTimedOut",
+    "Leases",
+    "Mode",
+    "Totals",
+    "due_ns",
+    "lease_folder",
+]
 
 Mode = Literal["exclusive", "shared"]
-MOST_SHARED: Final = 6
+MOST_SHARED: Final = 10
 """Shared holders of one GPU at once, where its memory has room for them."""
-FOLDER_VARIABLE: Final = "CUDANALYST_LEASES"
-SHARED_FOLDERS: Final = ("/run/lock", "/tmp")  # noqa: S108 - checked to be sticky, and files are opened defensively
+SHARED_PATIENCE_S: Final = 0.5
+"""By how much later an exclusive ticket may be than a shared one and still go before it; longer than all who are timed once need in turn."""
 _PREFIX: Final = "cudanalyst-gpu"
 _UUID: Final = re.compile(r"[A-Za-z0-9-]{1,80}")
 _TICKET: Final = re.compile(rf"{_PREFIX}-ticket-(\d{{20}})-[0-9a-f]{{8}}")
@@ -79,32 +96,9 @@ class Totals:
     waited_s: float = 0.0
 
 
-def lease_folder(environment: Mapping[str, str] | None = None, root: Path = Path("/")) -> Path:
-    """Where all users' leases are: `$CUDANALYST_LEASES`, else the first of /run/lock and /tmp that everyone may write.
-
-    Every process of a machine must find the same folder, whoever it runs as, so the choice looks at modes and not at own rights.
-
-    Raises:
-        Unavailable: There is none.
-    """
-    environment = os.environ if environment is None else environment
-    if own := environment.get(FOLDER_VARIABLE):
-        folder = Path(own)
-        if not folder.is_dir():
-            raise Unavailable(
-                f"{FOLDER_VARIABLE} names {own}, which is no folder; make it, writable for all users of the GPU"
-            )
-        return folder
-    for name in SHARED_FOLDERS:
-        folder = root / name.lstrip("/")
-        with contextlib.suppress(OSError):
-            mode = folder.lstat().st_mode
-            if stat.S_ISDIR(mode) and mode & stat.S_ISVTX and mode & stat.S_IWOTH:
-                return folder
-    message = (
-        f"neither {' nor '.join(SHARED_FOLDERS)} is a folder that every user may write; set {FOLDER_VARIABLE} to one"
-    )
-    raise Unavailable(message)
+def due_ns(arrived_ns: int, mode: Mode) -> int:
+    """When a ticket is due: the order in which those who wait are served (see the head of this module)."""
+    return arrived_ns + (round(SHARED_PATIENCE_S * 1e9) if mode == "shared" else 0)
 
 
 class Leases:
@@ -114,6 +108,7 @@ class Leases:
         """Keeps locks and tickets in `folder` (`lease_folder()`)."""
         self._folder = folder
         self._wants: dict[str, frozenset[str]] = {}
+        self._own: dict[str, frozenset[str]] = {}
         self._moved = asyncio.Event()
         """Wakes this process's own waiters; others look for themselves."""
         self.totals: dict[Mode, Totals] = {"exclusive": Totals(), "shared": Totals()}
@@ -148,7 +143,7 @@ class Leases:
             raise BadRequest(f"a lease needs UUIDs of GPUs, not {list(uuids)!r}")
         wish = _Wish(tuple(dict.fromkeys(uuids)), mode, most, started, started + wait_s, ahead)
         with contextlib.ExitStack() as stack:
-            ticket, name = self._take_ticket(uuids)
+            ticket, name = self._take_ticket(uuids, mode)
             stack.callback(self._drop_ticket, ticket, name)
             uuid, locks = await self._wait(name, ticket, wish)
             taken = time.monotonic()
@@ -161,6 +156,7 @@ class Leases:
                 for lock in reversed(locks):
                     unlock(lock)
                 totals.held_s += time.monotonic() - taken
+                count_device_time(time.monotonic() - taken)
                 self._move()
 
     async def _wait(self, name: str, ticket: int, wish: "_Wish") -> tuple[str, list[int]]:
@@ -211,7 +207,7 @@ class Leases:
                 unlock(lock)
         return []
 
-    def _take_ticket(self, uuids: Sequence[str]) -> tuple[int, str]:
+    def _take_ticket(self, uuids: Sequence[str], mode: Mode) -> tuple[int, str]:
         """A locked file that shows its name only once it is locked."""
         unique = secrets.token_hex(4)
         hidden = self._folder / f"{_PREFIX}-new-{os.getpid()}-{unique}"
@@ -221,8 +217,9 @@ class Leases:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.write(descriptor, "\n".join(uuids).encode())
             # The monotonic clock is one for all processes of a machine.
-            name = f"{_PREFIX}-ticket-{time.monotonic_ns():020d}-{unique}"
+            name = f"{_PREFIX}-ticket-{due_ns(time.monotonic_ns(), mode):020d}-{unique}"
             hidden.rename(self._folder / name)
+            self._own[name] = frozenset(uuids)
         except OSError as error:
             if descriptor >= 0:
                 os.close(descriptor)
@@ -234,13 +231,14 @@ class Leases:
         return descriptor, name
 
     def _drop_ticket(self, descriptor: int, name: str) -> None:
+        self._own.pop(name, None)
         with contextlib.suppress(OSError):
             (self._folder / name).unlink()
         os.close(descriptor)
         self._move()
 
     def _earlier(self, own: str) -> list[frozenset[str]]:
-        """What the live tickets before this one ask for."""
+        """What the live tickets that are due before this one ask for."""
         with os.scandir(self._folder) as entries:
             names = {entry.name for entry in entries if entry.name < own and _TICKET.fullmatch(entry.name)}
         for gone in self._wants.keys() - names:
@@ -250,6 +248,8 @@ class Leases:
 
     def _wanted(self, name: str) -> frozenset[str]:
         """What a ticket asks for; nothing when its process is dead or stopped."""
+        if (own := self._own.get(name)) is not None:
+            return own  # of a process that is alive, as it asks
         path = self._folder / name
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)

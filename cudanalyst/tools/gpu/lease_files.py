@@ -5,10 +5,42 @@ import fcntl
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 from cudanalyst.errors import Unavailable
+
+FOLDER_VARIABLE: Final = "CUDANALYST_LEASES"
+SHARED_FOLDERS: Final = ("/run/lock", "/tmp")  # noqa: S108 - checked to be sticky, and files are opened defensively
+
+
+def lease_folder(environment: Mapping[str, str] | None = None, root: Path = Path("/")) -> Path:
+    """Where all users' leases are: `$CUDANALYST_LEASES`, else the first of /run/lock and /tmp that everyone may write.
+
+    Every process of a machine must find the same folder, whoever it runs as, so the choice looks at modes and not at own rights.
+
+    Raises:
+        Unavailable: There is none.
+    """
+    environment = os.environ if environment is None else environment
+    if own := environment.get(FOLDER_VARIABLE):
+        folder = Path(own)
+        if not folder.is_dir():
+            raise Unavailable(
+                f"{FOLDER_VARIABLE} names {own}, which is no folder; make it, writable for all users of the GPU"
+            )
+        return folder
+    for name in SHARED_FOLDERS:
+        folder = root / name.lstrip("/")
+        with contextlib.suppress(OSError):
+            mode = folder.lstat().st_mode
+            if stat.S_ISDIR(mode) and mode & stat.S_ISVTX and mode & stat.S_IWOTH:
+                return folder
+    message = (
+        f"neither {' nor '.join(SHARED_FOLDERS)} is a folder that every user may write; set {FOLDER_VARIABLE} to one"
+    )
+    raise Unavailable(message)
 
 
 def try_lock(path: Path, remedy: str, *, shared: bool = False) -> int | None:

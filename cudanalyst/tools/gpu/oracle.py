@@ -6,6 +6,7 @@ the connection ends or nothing was asked for the idle limit.
 """
 
 import argparse
+import contextlib
 import json
 import socket
 import sys
@@ -15,6 +16,7 @@ from typing import Annotated, Any, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from cudanalyst.errors import BadProblem, Unavailable
+from cudanalyst.kernels.arrays import load_arrays
 from cudanalyst.tools.gpu.oracle_buffers import IpcRefused
 from cudanalyst.tools.gpu.oracle_messages import Examine, Failed, Forget, Open, Prepare
 from cudanalyst.tools.gpu.oracle_work import Work
@@ -105,7 +107,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--idle", type=float, default=DEFAULT_IDLE_S, help="seconds without a request after which it ends"
     )
+    parser.add_argument(
+        "--arrays", default="numpy", help="array module that will be asked for: loading it needs no device"
+    )
     given = parser.parse_args(arguments)
+    with contextlib.suppress(Exception):  # `open` meets it again, and tells
+        load_arrays(given.arrays)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
         connection.connect(given.control)
         serve(connection, given.idle)

@@ -64,6 +64,7 @@ class GpuOracle:
         self._turn = asyncio.Lock()
         self._worker: Worker | None = None
         self._met: set[str] = set()
+        self._has_device = False
         self.opened: Opened | None = None
         """What the last process that was started said of itself."""
 
@@ -88,6 +89,15 @@ class GpuOracle:
         if self.opened is None:
             raise OracleFailed("internal", "the process started without saying what it is")
         return self.opened
+
+    async def launch(self) -> None:
+        """Starts the process as far as that needs no device: what takes longest of starting is no reason to hold one.
+
+        Raises:
+            OracleFailed: It cannot be started.
+        """
+        async with self._turn:
+            await self._launched()
 
     def has_met(self, problem: str) -> bool:
         """Whether the process that runs now has worked for a problem, so that its kernels are compiled."""
@@ -179,14 +189,21 @@ class GpuOracle:
         async with self._turn:
             return await (await self._started()).ask(request, kind, self._timeout_s)
 
-    async def _started(self) -> "Worker":
+    async def _launched(self) -> "Worker":
         if self._worker is None or not self._worker.alive:
             await self.close()
             worker = self._worker = Worker()
             self._met.clear()
-            await worker.start(self._environment, self._idle_s)
-            self.opened = await worker.ask(self._open, Opened, START_S)
+            self._has_device = False
+            await worker.start(self._environment, self._idle_s, self._open.arrays)
         return self._worker
+
+    async def _started(self) -> "Worker":
+        worker = await self._launched()
+        if not self._has_device:
+            self.opened = await worker.ask(self._open, Opened, START_S)
+            self._has_device = True
+        return worker
 
 
 def _contents(folder: Path, sizes: SizeSet, call: ScheduledCall, buffers: Mapping[str, BufferAt]) -> CallContents:

@@ -57,8 +57,8 @@ class Worker:
         """Whether it can be asked."""
         return self._streams is not None and self._task is not None and not self._task.done()
 
-    async def start(self, extra: Mapping[str, str], idle_s: float) -> None:
-        """Starts it and waits until it has connected.
+    async def start(self, extra: Mapping[str, str], idle_s: float, arrays: str = "numpy") -> None:
+        """Starts it and waits until it has loaded the array module, which needs no device, and has connected.
 
         Raises:
             OracleFailed: It did not; the text holds what it wrote.
@@ -82,6 +82,8 @@ class Worker:
             socket,
             "--idle",
             str(idle_s),
+            "--arrays",
+            arrays,
         ]
         process = run_process(argv, env=_environment(extra), timeout_s=LIFE_S)
         self._task = asyncio.create_task(process)

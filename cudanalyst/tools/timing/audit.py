@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from typing import Final
 
 from cudanalyst.tools.gpu.turns import Turns
-from cudanalyst.tools.timing.commands import Calibration, PairMode, make_pair, preheat, time_groups
+from cudanalyst.tools.spending import spending
+from cudanalyst.tools.timing.commands import Calibration, PairMode, make_pair, time_groups
 from cudanalyst.tools.timing.fresh import Rounds
 from cudanalyst.tools.timing.measure import LeftPending, Measured
 from cudanalyst.tools.timing.rig import Flaw, Rig, Side
 from cudanalyst.tools.timing.schedule import Plan
+from cudanalyst.tools.timing.warmth import Warmth
 
 FRESH_SETS_LESS: Final = 1
 """One set holds old values: a call on it comes before a measured block, so that no block pays for code that is not in a cache."""
 CONFIRMATIONS: Final = 3
-LONG_CONFIRMATIONS: Final = 1
-LONG_US: Final = 200.0
-"""Calls this long vary little, and their contents take long to make: one round more confirms."""
+"""However long calls are: who works on the device without a lease disturbs long ones as much, and two rounds in a row are soon disturbed."""
 MANY_CALLS_US: Final = 3000.0
 """Longer calls were timed in blocks of one call."""
 FLUSH_FACTOR: Final = 2
@@ -35,41 +35,94 @@ class Audited:
     message: str = ""
 
 
-async def audit(rig: Rig, plan: Plan, measured: Measured, turns: Turns, calibration: Calibration) -> Audited:
+async def audit(
+    rig: Rig, plan: Plan, measured: Measured, turns: Turns, calibration: Calibration, warmth: Warmth | None = None
+) -> Audited:
+    """Both steps of an `Audit`, one after the other.
+
+    Raises:
+        LeftPending: Own streams still had work after a block.
+    """
+    auditing = Audit(rig, plan, measured, turns, calibration, warmth or Warmth())
+    await auditing.begin()
+    return await auditing.finish()
+
+
+class Audit:
     """Checks outputs of a timed block of the candidate, then times and checks calls on fresh values, and calls that meet them again.
 
     Each round brings fresh values to old pointers, and old ones to one other pointer. Blocks on fresh and on known values differ in nothing
     but whether the values were met: the same graph, cleared and then equally filled caches, code that has just run. Between them, the same values
     are met in blocks as long as those that were timed. One round will do, unless fresh values take longer; then more of
     them, all with new values, have to say the same.
-
-    Raises:
-        LeftPending: Own streams still had work after a block.
     """
-    # Outputs are compared while the device goes on; what was wrong first is told.
-    timed: Awaitable[Flaw | None] | None = None
-    if rig.repeatable:
-        await rig.poison(1)
-        await _run(rig, "0", "A" * -(-rig.sets // plan.calls))
-        timed = await rig.collect(range(rig.sets), spot=True)
-    blocks = _Blocks(rig, plan, measured, turns, calibration)
-    await blocks.prepare()
-    rounds = Rounds(measured, blocks.overhead_us)
-    longest = max(measured.candidate_us, measured.baseline_us)
-    for attempt in range(1 + (CONFIRMATIONS if longest < LONG_US else LONG_CONFIRMATIONS)):
-        flaw = await blocks.round(attempt, rounds)
-        if timed is not None and (wrong := await timed) is not None:
+
+    def __init__(
+        self,
+        rig: Rig,
+        plan: Plan,
+        measured: Measured,
+        turns: Turns,
+        calibration: Calibration,
+        warmth: Warmth,
+        name: str = "timing",
+    ) -> None:
+        """Does nothing yet; `name` is that of what is spent."""
+        self._rig = rig
+        self._plan = plan
+        self._turns = turns
+        self._blocks = _Blocks(rig, plan, measured, turns, calibration, warmth, name)
+        self._rounds = Rounds(measured, self._blocks.overhead_us)
+        self._timed: Awaitable[Flaw | None] | None = None
+        self._fresh: Awaitable[Flaw | None] | None = None
+
+    async def begin(self) -> None:
+        """What a device is needed for in nearly every audit. Outputs are compared while it goes on, and after.
+
+        Raises:
+            LeftPending: Own streams still had work after a block.
+        """
+        rig, plan = self._rig, self._plan
+        async with self._turns.shared():
+            if rig.repeatable:
+                await rig.poison(1)
+                await _run(rig, "0", "A" * -(-rig.sets // plan.calls))
+                self._blocks.warmth.worked()
+                with spending(f"{self._blocks.name} contents"):
+                    self._timed = await rig.collect(range(rig.sets), spot=True)
+            with spending(f"{self._blocks.name} pairs"):
+                await self._blocks.prepare()
+            self._fresh = await self._blocks.round(0, self._rounds)
+
+    async def finish(self) -> Audited:
+        """Waits for what is compared, outside any turn of its own; further rounds, in turns, where the first one says too little.
+
+        Raises:
+            LeftPending: Own streams still had work after a block.
+        """
+        if self._timed is not None and (wrong := await self._timed) is not None:
             return Audited(Flaw(wrong.fault, f"in a timed call: {wrong.message}"))
-        timed = None
-        if flaw is not None:
-            return Audited(flaw)
-        if attempt == 0 and not rounds.short:
-            return Audited()
-    if rounds.kept or rounds.far:
-        return Audited(Flaw("suspicious", rounds.accusation))
-    if rounds.short:
-        return Audited(holds=rounds.speedup, message=rounds.shortfall)
-    return Audited()
+        if self._fresh is not None and (flaw := await self._fresh) is not None:
+            return Audited(_on_fresh(flaw))
+        return await self._confirmed() if self._rounds.short else Audited()
+
+    async def _confirmed(self) -> Audited:
+        rounds = self._rounds
+        for attempt in range(1, 1 + CONFIRMATIONS):
+            await self._rig.foresee(self._blocks.contents(attempt))
+            async with self._turns.shared():
+                left = await self._blocks.round(attempt, rounds)
+            if (flaw := await left) is not None:
+                return Audited(_on_fresh(flaw))
+        if rounds.kept or rounds.far:
+            return Audited(Flaw("suspicious", rounds.accusation))
+        if rounds.short:
+            return Audited(holds=rounds.speedup, message=rounds.shortfall)
+        return Audited()
+
+
+def _on_fresh(flaw: Flaw) -> Flaw:
+    return Flaw(flaw.fault, f"on fresh values at the same addresses: {flaw.message}")
 
 
 @dataclass
@@ -81,6 +134,8 @@ class _Blocks:
     measured: Measured
     turns: Turns
     calibration: Calibration
+    warmth: Warmth
+    name: str
     _flushed: tuple[str, int] = ("", 0)
 
     @property
@@ -120,21 +175,26 @@ class _Blocks:
             answer = await executor.command("buffer", "audit_flush", size, 0)
             self._flushed = (f"{int(answer['address']):x}", size)
 
-    async def round(self, attempt: int, rounds: Rounds) -> Flaw | None:
-        """Fresh values, the same values again, and the baseline on them; gives the first thing that is wrong."""
+    def contents(self, attempt: int) -> list[int]:
+        """What the sets hold in a round: values that were in no set before, and in one set old ones."""
+        first = self.rig.sets + attempt * self._fresh
+        return [*range(first, first + self._fresh), 0]
+
+    async def round(self, attempt: int, rounds: Rounds) -> Awaitable[Flaw | None]:
+        """Fresh values, the same values again, and the baseline on them; what is wrong with the outputs may be known later."""
         rig = self.rig
-        first = rig.sets + attempt * self._fresh
-        contents = [*range(first, first + self._fresh), 0]
-        await rig.fill(contents, 0)
-        async with self.turns.exclusive():
-            await preheat(rig.executor, least_ms=0)
-            fresh = await self._block("A", after_code=True)
-        left = await rig.collect(contents)
-        if not rig.repeatable:
+        contents = self.contents(attempt)
+        with spending(f"{self.name} contents"):
             await rig.fill(contents, 0)
         async with self.turns.exclusive():
-            # A clock that has fallen meanwhile must not look like work that was saved.
-            await preheat(rig.executor, least_ms=0)
+            await self._heat(attempt)
+            fresh = await self._block("A", after_code=True)
+        with spending(f"{self.name} contents"):
+            left = await rig.collect(contents)
+            if not rig.repeatable:
+                await rig.fill(contents, 0)
+        async with self.turns.exclusive():
+            await self._heat(attempt)
             timed = await self._meet() if rig.repeatable else None
             known, control = (
                 [await self._block("A", after_code=self._brief)],
@@ -143,9 +203,17 @@ class _Blocks:
             if self._brief and rig.repeatable:
                 control.append(await self._block("B", after_code=True))
                 known.append(await self._block("A", after_code=True))
+            self.warmth.worked()
         rounds.add(fresh, known, control, timed)
-        flaw = await left
-        return None if flaw is None else Flaw(flaw.fault, f"on fresh values at the same addresses: {flaw.message}")
+        return left
+
+    async def _heat(self, attempt: int) -> None:
+        """A clock that has fallen meanwhile must not look like work that was saved: by that nobody is accused."""
+        with spending(f"{self.name} heat"):
+            if attempt:
+                await self.warmth.heat(self.rig.executor, least_ms=0)
+            else:
+                await self.warmth.keep(self.rig.executor, least_ms=0)
 
     async def _meet(self) -> tuple[float, float] | None:
         """Has the candidate meet the values as timed calls meet theirs; gives a call's time of either side where blocks are long for that."""

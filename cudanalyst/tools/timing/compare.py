@@ -10,17 +10,14 @@ How the times stay honest: outputs are poisoned before a timed block and checked
 addresses, old contents to others, and calls on them must take as long as calls on the same values again, and as the timed ones did.
 """
 
+import asyncio
+import contextlib
 import random
-import time
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
-from cudanalyst.tools.gpu.state import DeviceState
-from cudanalyst.tools.gpu.turns import Held, Turns
 from cudanalyst.tools.spending import spending
-from cudanalyst.tools.timing.audit import Audited, audit
+from cudanalyst.tools.timing.audit import Audit
 from cudanalyst.tools.timing.commands import (
     Calibration,
     Groups,
@@ -28,74 +25,23 @@ from cudanalyst.tools.timing.commands import (
     calibrate,
     load_kernels,
     make_pair,
-    preheat,
     time_groups,
 )
-from cudanalyst.tools.timing.floor import below
+from cudanalyst.tools.timing.conclude import Progress, Settings, conclude
 from cudanalyst.tools.timing.measure import LeftPending, Measured, Measurement
-from cudanalyst.tools.timing.models import (
-    Comparison,
-    Conditions,
-    Fault,
-    Floor,
-    SecondClock,
-    TimingMode,
-    Uncompared,
-)
+from cudanalyst.tools.timing.models import Comparison, Uncompared
 from cudanalyst.tools.timing.rig import Flaw, Rig, Side, SideFailed
-from cudanalyst.tools.timing.schedule import ALPHA, Plan, plan_for
+from cudanalyst.tools.timing.schedule import Plan, plan_for
 from cudanalyst.tools.timing.second import read_second_clock
-from cudanalyst.tools.timing.weather import weather
+from cudanalyst.tools.timing.statistics import LOG_MARGIN
 
-BUDGET_MS: Final = 250.0
-"""Device time of the blocks of one comparison."""
 LONGEST_CALL_MS: Final = 100.0
 """Longer calls are not compared: the least that a comparison needs is about twenty calls."""
 SHORT_US: Final = 3000.0
 """Longer calls need no warm-up of their own beside those that are made anyway."""
-STAYS_WARM_S: Final = 0.03
-"""After as long without work the device is preheated again."""
 PROBE: Final = ("ABBA", "BAAB")
 WARM_UP: Final = "AB"
 NO_MPS: Final = "clients of an MPS server share this GPU, so nothing can be timed on it; stop the server (nvidia-cuda-mps-control: quit)"
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to compare."""
-
-    mode: TimingMode
-    kernels: Path
-    """The executor's device kernels, built for the device."""
-    state: Callable[[], DeviceState]
-    """Samples the device."""
-    floor: Callable[[Calibration, DeviceState], Floor | None] = lambda calibration, state: None  # noqa: ARG005
-    turns: Turns = field(default_factory=Held)
-    """When the device is ours, and ours alone."""
-    own_contexts: int = 1
-    """Processes of ours that have a context on the device; only counted on where NVML's numbers are another namespace's."""
-    mig: bool | None = None
-    name: str = "timing"
-    """Of what is spent (spending.py)."""
-    seed: int = 0
-    budget_ms: float = BUDGET_MS
-    calibration: Calibration | None = None
-    """From an earlier comparison on the device; None: measured now."""
-
-
-@dataclass
-class _Progress:
-    """What is known when a comparison ends early."""
-
-    calibration: Calibration | None = None
-    plan: Plan | None = None
-    measured: Measured | None = None
-    second: SecondClock | None = None
-    before: DeviceState | None = None
-    between: DeviceState | None = None
-    steady: bool | None = None
-    preheat_ms: float | None = None
-    audited: Audited = field(default_factory=Audited)
 
 
 async def compare(rig: Rig, settings: Settings) -> tuple[Comparison | Uncompared, Calibration | None]:
@@ -104,18 +50,27 @@ async def compare(rig: Rig, settings: Settings) -> tuple[Comparison | Uncompared
     Raises:
         Exception: What the executor raises where it fails otherwise than by the candidate's fault.
     """
-    started = time.monotonic()
-    known = _Progress(calibration=settings.calibration)
+    held_s = settings.turns.held_s
+    known = Progress(calibration=settings.calibration)
     flaw: Flaw | None = None
-    audited = Audited()
     try:
-        reason = await _measure(rig, settings, known)
+        if (reason := await _prepare(rig, settings, known)) is not None:
+            return Uncompared(reason=reason), known.calibration
+        # Of a light rig all is done in one turn: giving it back between costs more waiting, and more heating, than it gives to others.
+        async with settings.turns.exclusive() if rig.light else contextlib.nullcontext():
+            async with settings.turns.exclusive():
+                with spending(f"{settings.name} measure"):
+                    reason = await _time(rig, settings, known)
+            auditing = _audit(rig, settings, known)
+            if auditing is not None:
+                with spending(f"{settings.name} audit"):
+                    await auditing.begin()
         if reason is not None:
             return Uncompared(reason=reason), known.calibration
-        if known.plan and known.measured and known.calibration:
-            with spending(f"{settings.name} audit"):
-                audited = await audit(rig, known.plan, known.measured, settings.turns, known.calibration)
-            flaw = audited.flaw
+        if auditing is not None:
+            with spending(f"{settings.name} judge"):
+                known.audited = await auditing.finish()
+            flaw = known.audited.flaw
     except LeftPending:
         flaw = Flaw(
             "contract_violation",
@@ -126,63 +81,90 @@ async def compare(rig: Rig, settings: Settings) -> tuple[Comparison | Uncompared
             who = "the baseline" if failed.side == "B" else "the candidate"
             return Uncompared(reason=f"{who} cannot be timed: {failed.reason}"), known.calibration
         flaw = Flaw(failed.fault, failed.reason)
-    after = settings.state()
-    known.audited = audited
-    return _conclude(settings, known, flaw, after, time.monotonic() - started), known.calibration
+    after = await asyncio.to_thread(settings.state)
+    return conclude(settings, known, flaw, after, settings.turns.held_s - held_s), known.calibration
 
 
-async def _measure(rig: Rig, settings: Settings, known: _Progress) -> str | None:
-    """Fills in `known`; gives a reason where timing is refused. Others may use the device but while it times."""
-    known.before = settings.state()
+def _audit(rig: Rig, settings: Settings, known: Progress) -> Audit | None:
+    """The audit of what was measured, if anything was."""
+    if known.plan is None or known.measured is None or known.calibration is None:
+        return None
+    return Audit(rig, known.plan, known.measured, settings.turns, known.calibration, settings.warmth, settings.name)
+
+
+async def _prepare(rig: Rig, settings: Settings, known: Progress) -> str | None:
+    """What others may work beside; gives a reason where timing is refused."""
+    with spending(f"{settings.name} state"):
+        known.before = await asyncio.to_thread(settings.state)
     if known.before.mps:
         return NO_MPS
-    l2_bytes = await load_kernels(rig.executor, settings.kernels)
-    if known.calibration is None:
-        async with settings.turns.exclusive():
-            await preheat(rig.executor)
-            known.calibration = await calibrate(rig.executor, l2_bytes)
-    with spending(f"{settings.name} place"):
-        await rig.place(0, "A")
-    with spending(f"{settings.name} fill"):
-        await rig.fill(range(rig.sets), 0)
-    async with settings.turns.exclusive():
-        with spending(f"{settings.name} measure"):
-            return await _time(rig, settings, known)
+    async with settings.turns.shared():
+        l2_bytes = await load_kernels(rig.executor, settings.kernels)
+        if known.calibration is None:
+            async with settings.turns.exclusive():
+                await settings.warmth.heat(rig.executor)
+                known.calibration = await calibrate(rig.executor, l2_bytes)
+                settings.warmth.worked()
+        with spending(f"{settings.name} place"):
+            # The loaders place code one after the other: both orders, in the order A B, B A, A B, ...
+            await rig.place(0, "A")
+            if settings.mode == "warm":
+                await rig.place(1, "B")
+        with spending(f"{settings.name} fill"):
+            await rig.fill(range(rig.sets), 0)
+    return None
 
 
-async def _time(rig: Rig, settings: Settings, known: _Progress) -> str | None:
+async def _time(rig: Rig, settings: Settings, known: Progress) -> str | None:
     """What has to be alone on the device."""
-    executor = rig.executor
+    executor, warmth = rig.executor, settings.warmth
     chance = random.Random(settings.seed)  # noqa: S311 - an order, not a secret
     # Recording and filling may have taken long enough for the clock to fall.
-    heat = await preheat(executor)
+    with spending(f"{settings.name} heat"):
+        heat = await warmth.keep(executor)
     known.steady, known.preheat_ms = heat.steady, heat.milliseconds
     times = await _probe(rig)
     if max(times) > LONGEST_CALL_MS * 1e3:
         return f"a call takes {max(times) / 1e3:.0f} ms; calls longer than {LONGEST_CALL_MS:.0f} ms are not compared"
     plan = await _settle_plan(rig, settings, times)
-    placing = time.monotonic()
-    for placement in range(1, plan.placements):
-        # The loaders place code one after the other: both orders, in the order A B, B A, A B, ...
-        await rig.place(placement, "A" if placement % 2 == 0 else "B")
-        await _pair(rig, plan, placement)
+    warmth.worked()
+    with spending(f"{settings.name} pairs"):
+        for placement in range(1, plan.placements):
+            if plan.mode != "warm":
+                await rig.place(placement, "A" if placement % 2 == 0 else "B")
+            await _pair(rig, plan, placement)
     known.plan = plan
     pairs = [str(placement) for placement in range(plan.placements)]
-    if time.monotonic() - placing > STAYS_WARM_S:
-        known.steady = (await preheat(executor, least_ms=0)).steady
+    if not warmth.lasts:
+        known.steady = (await warmth.heat(executor, least_ms=0)).steady
     if max(times) < SHORT_US:
         for pair in pairs:
             await _discard(rig, pair, WARM_UP)
-    measurement = Measurement(executor, plan, pairs, chance)
+    await _measure(Measurement(executor, plan, pairs, chance), settings, known)
+    if plan.mode == "warm" and known.measured is not None and disturbed(known.measured):
+        # Something that is over soon, mostly: another process that takes no lease, a clock that fell.
+        known.steady = (await warmth.heat(executor, least_ms=0)).steady
+        await _measure(Measurement(executor, plan.again, pairs, chance), settings, known)
+    if known.measured is not None:
+        known.second = await read_second_clock(rig, plan, known.measured)
+    warmth.worked()
+    return None
+
+
+async def _measure(measurement: Measurement, settings: Settings, known: Progress) -> None:
+    """Looks until there is a verdict, or no further look."""
     while found := await measurement.look():
         known.measured = found
         if known.between is None:
-            known.between = settings.state()
+            with spending(f"{settings.name} state"):
+                known.between = await asyncio.to_thread(settings.state)
         if found.verdict != "inconclusive":
             break
-    if known.measured is not None:
-        known.second = await read_second_clock(rig, plan, known.measured)
-    return None
+
+
+def disturbed(measured: Measured) -> bool:
+    """Whether there is no verdict because of noise, and not because the ratio is that near to the margin."""
+    return measured.verdict == "inconclusive" and measured.estimate.half_width > LOG_MARGIN
 
 
 async def _probe(rig: Rig) -> tuple[float, float]:
@@ -229,82 +211,3 @@ async def _pair(rig: Rig, plan: Plan, placement: int) -> None:
     mode: PairMode = plan.mode
     sides: dict[Side, tuple[str, ...]] = {"A": rig.traces("A", placement), "B": rig.traces("B", placement)}
     await make_pair(rig.executor, str(placement), mode, plan.calls, sides["A"], sides["B"])
-
-
-def _conclude(
-    settings: Settings, known: _Progress, flaw: Flaw | None, after: DeviceState, device_s: float
-) -> Comparison:
-    measured, plan = known.measured, known.plan
-    before = known.before or after
-    conditions = Conditions(
-        before=before,
-        between=known.between or after,
-        after=after,
-        steady=known.steady,
-        preheat_ms=known.preheat_ms,
-    )
-    notes = [*weather(conditions, settings.own_contexts, mig=settings.mig)]
-    floor = settings.floor(known.calibration, conditions.between) if known.calibration else None
-    fault: Fault | None = None if flaw is None or flaw.fault == "suspicious" else flaw.fault
-    if measured is None or plan is None:
-        message = flaw.message if flaw else "nothing was measured"
-        return Comparison(
-            mode=settings.mode,
-            verdict="suspicious" if flaw else "inconclusive",
-            fault=fault,
-            notes=(message, *notes),
-            conditions=conditions,
-            device_s=device_s,
-        )
-    verdict = measured.verdict
-    suspicions = [flaw.message] if flaw else []
-    if below(measured.candidate_us, floor) and floor:
-        suspicions.append(
-            f"{measured.candidate_us:.3g} us a call is below what the device can do ({floor.us:.3g} us by {floor.bound}): less work was done than the problem asks for"
-        )
-    if known.second is not None and not known.second.agrees:
-        notes.append(
-            f"a second clock disagrees by more than {100 * known.second.margin:.1f} %: {known.second.candidate_us:.4g} us a call "
-            f"and {known.second.speedup:.4f} x the baseline's speed, not {measured.candidate_us:.4g} us and {measured.estimate.speedup:.4f} x"
-        )
-    speedup, low = measured.estimate.speedup, measured.estimate.low
-    if known.audited.holds is not None:
-        notes.insert(0, known.audited.message)
-        speedup = known.audited.holds
-        low = min(low, speedup)
-        # What holds on fresh values was not measured well enough to decide by.
-        verdict = "inconclusive" if verdict in {"faster", "same"} else verdict
-    gated = measured.samples.ungated == 0
-    if not gated:
-        notes.append("the driver waited for the device while the gate was closed, so groups were timed without it")
-        if settings.mode != "warm":
-            verdict = "inconclusive"
-            notes.append("without the gate a cold time contains launch latency, so there is no verdict")
-    return Comparison(
-        mode=settings.mode,
-        verdict="suspicious" if suspicions else verdict,
-        speedup=speedup,
-        speedup_low=low,
-        speedup_high=measured.estimate.high,
-        confidence=1.0 - ALPHA,
-        candidate_us=measured.candidate_us,
-        baseline_us=measured.baseline_us,
-        groups=measured.estimate.groups,
-        looks=measured.looks,
-        calls_per_block=plan.calls,
-        placements=plan.placements,
-        resolvable=measured.estimate.resolvable,
-        gated=gated,
-        second=known.second,
-        overheads=known.calibration.overheads if known.calibration else None,
-        floor=floor,
-        conditions=conditions,
-        fault=fault,
-        notes=(*suspicions, *notes),
-        device_s=device_s,
-    )
-
-
-def stopped_by(flaw: Flaw, settings: Settings, device_s: float) -> Comparison:
-    """A comparison that the candidate's own fault ended."""
-    return _conclude(settings, _Progress(), flaw, settings.state(), device_s)

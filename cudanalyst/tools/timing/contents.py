@@ -3,6 +3,7 @@
 import asyncio
 import mmap
 import os
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,8 @@ from cudanalyst.tools.toolchain.executor_session import Executor
 
 _PUT: Final = "put-"
 _LEFT: Final = "left-"
+_TURNS: Final = 2
+"""Readings of a buffer that have files of their own: the device need not wait until the one before is compared."""
 _PIECE_BYTES: Final = 1 << 18
 _MOST_PIECES: Final = 512
 """Of one write; Linux takes 1024."""
@@ -42,9 +45,9 @@ class Access:
         await asyncio.to_thread(_write, path, pieces)
         await self.executor.upload(buffer, path)
 
-    async def read(self, buffer: str) -> Path:
-        """A whole allocation, in a file that the next reading of it overwrites."""
-        path = self.folder / f"{_LEFT}{buffer}"
+    async def read(self, buffer: str, turn: int) -> Path:
+        """A whole allocation, in a file that the next reading of it in the same `turn` overwrites."""
+        path = self.folder / f"{_LEFT}{turn}-{buffer}"
         await self.executor.command("download", buffer, path, 0)
         return path
 
@@ -84,6 +87,9 @@ class Contents(Protocol):
     def beside(self) -> bool:
         """Whether several sets may be filled, or collected, at the same time."""
 
+    async def foresee(self, numbers: Iterable[int]) -> None:
+        """Makes these contents, as far as that needs no device."""
+
     async def put(self, access: Access, buffers: Mapping[str, str], number: int, pattern: PoisonPattern) -> None:
         """Fills the buffers (by parameter) of one set: inputs, poison in outputs, guard zones around all of them."""
 
@@ -105,8 +111,9 @@ class HostContents:
     secret: bytes
     expected: Callable[[str, Inputs, Mapping[str, int]], Mapping[str, Array]]
     _drawn: dict[int, asyncio.Task[tuple[Inputs, Mapping[str, Array]]]] = field(default_factory=dict)
-    _judging: dict[frozenset[str], asyncio.Task[Flaw | None]] = field(default_factory=dict)
-    """The last one of each set of buffers, whose files it reads."""
+    _judging: dict[tuple[frozenset[str], int], asyncio.Task[Flaw | None]] = field(default_factory=dict)
+    """The last two of each set of buffers, by turn: each reads files that are written again two turns later."""
+    _turns: Counter[frozenset[str]] = field(default_factory=Counter)
 
     def begin(self, numbers: Iterable[int]) -> None:
         """Starts to make contents and references, while a device is made ready for them."""
@@ -116,6 +123,10 @@ class HostContents:
     async def drawn(self) -> None:
         """Waits until what was begun is there: a device should not be held meanwhile."""
         await asyncio.gather(*self._drawn.values())
+
+    async def foresee(self, numbers: Iterable[int]) -> None:
+        """Draws them in threads."""
+        await asyncio.gather(*(self._inputs(number) for number in numbers))
 
     def _inputs(self, number: int) -> asyncio.Task[tuple[Inputs, Mapping[str, Array]]]:
         if number not in self._drawn:
@@ -146,16 +157,17 @@ class HostContents:
         """Downloads; compares as a verification does, in a thread."""
         inputs, reference = await self._inputs(number)
         mine = frozenset(buffers.values())
-        if (before := self._judging.get(mine)) is not None:
+        turn, self._turns[mine] = self._turns[mine] % _TURNS, self._turns[mine] + 1
+        if (before := self._judging.get((mine, turn))) is not None:
             await asyncio.wait([before])
-        left = {name: await access.read(buffer) for name, buffer in buffers.items()}
+        left = {name: await access.read(buffer, turn) for name, buffer in buffers.items()}
 
         def judged() -> Flaw | None:
             call = plan_timed(self.problem, self.secret, number, pattern, inputs)
             download = {name: _mapped(path) for name, path in left.items()}
             return flaw_of(judge_call(self, call, download, reference))
 
-        task = self._judging[mine] = asyncio.create_task(asyncio.to_thread(judged))
+        task = self._judging[mine, turn] = asyncio.create_task(asyncio.to_thread(judged))
         return task
 
     async def forget(self) -> None:
@@ -190,6 +202,9 @@ class OracleContents:
     def beside(self) -> bool:
         """Its process does one thing at a time."""
         return False
+
+    async def foresee(self, numbers: Iterable[int]) -> None:
+        """Everything is made where it lies."""
 
     async def _at(self, access: Access, buffers: Mapping[str, str]) -> dict[str, BufferAt]:
         if self._files:

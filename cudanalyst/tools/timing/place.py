@@ -14,12 +14,14 @@ from cudanalyst.tools.gpu.state import DeviceFacts, DeviceState
 from cudanalyst.tools.gpu.turns import Held, Turns
 from cudanalyst.tools.spending import spending
 from cudanalyst.tools.timing.commands import Calibration
-from cudanalyst.tools.timing.compare import Settings, compare, stopped_by
+from cudanalyst.tools.timing.compare import compare
+from cudanalyst.tools.timing.conclude import Settings, stopped_by
 from cudanalyst.tools.timing.contents import Contents, HostContents, OracleContents
 from cudanalyst.tools.timing.floor import Rates, floor_of
 from cudanalyst.tools.timing.foreseen import AHEAD, NUMBERS, Foreseen, host_contents
 from cudanalyst.tools.timing.models import Comparison, Floor, Uncompared
 from cudanalyst.tools.timing.replayed import SETS, ReplayedRig, crashed
+from cudanalyst.tools.timing.warmth import Warmth
 from cudanalyst.tools.toolchain.executor import Executor, ExecutorCommand, ExecutorFailed, start_executor
 from cudanalyst.tools.toolchain.protocol import Build, ComparisonRequest
 from cudanalyst.tools.toolchain.recording import Recorder
@@ -42,17 +44,22 @@ class TimingPlace:
     state: Callable[[], DeviceState]
     """Samples the device."""
     facts: DeviceFacts | None = None
-    oracle: GpuOracle | None = None
-    """Makes contents and compares at sizes that are too large for this process."""
+    oracles: Callable[[str], AbstractAsyncContextManager[GpuOracle | None]] = lambda _: contextlib.nullcontext()
+    """Lends what makes contents and compares at sizes that are too large for this process, for one comparison of a problem; outside any turn,
+    since others may have to give it back first."""
     device_index: int = 0
     calibrations: MutableMapping[str, Calibration] = field(default_factory=dict)
     """By UUID of the device: kept by whoever holds the toolchain."""
+    warmth: Warmth = field(default_factory=Warmth)
+    """Of the device, kept likewise."""
     turns: Turns = field(default_factory=Held)
     """When the device may be used; by default the caller holds it alone."""
+    own_contexts: Callable[[], int] = lambda: 1
+    """Processes of ours, of other sessions too, that may have a context on the device."""
     foreseen: Foreseen = field(default_factory=Foreseen)
     """Contents that were begun before there were builds."""
     lend: Callable[[], AbstractAsyncContextManager[Executor]] | None = None
-    """Lends an executor without a context that runs already, or runs again after one was lost; None: one is started."""
+    """Lends an executor for one comparison, outside any turn, that has run nothing but this candidate, its baseline, and our own code; None: one is started."""
 
     def running(self, work: Workspace, limit_s: float) -> AbstractAsyncContextManager[Executor]:
         """The executor to be used."""
@@ -62,7 +69,7 @@ class TimingPlace:
 async def compare_replayed(
     place: TimingPlace, candidate: Build, baseline: Build, requests: Sequence[ComparisonRequest]
 ) -> tuple[Comparison | Uncompared, ...]:
-    """Times a candidate against a baseline, in a fresh context for each request, on a device that `place.turns` gives.
+    """Times a candidate against a baseline, with modules and buffers that are new for each request, on a device that `place.turns` gives.
 
     Returns:
         An answer to each request, in order; fewer where the candidate was at fault, which ends it.
@@ -72,16 +79,20 @@ async def compare_replayed(
         return (Uncompared(reason="both the candidate and the baseline have to be built for this device"),) * len(
             requests
         )
-    contents = [place.foreseen.take(request) or _contents(place, request) for request in requests]
+    contents = [place.foreseen.take(request) or host_contents(request) for request in requests]
     found: list[Comparison | Uncompared] = []
     try:
-        while len(found) < len(requests) and not (found and _at_fault(found[-1])):
-            await _session(place, code, requests, contents, found)
+        for index, request in enumerate(requests):
+            for one in contents[index : index + AHEAD]:
+                if one is not None:
+                    one.begin(range(NUMBERS))
+            found.append(await _attempt(place, f"timing {index + 1}", code, request, contents[index]))
+            if _at_fault(found[-1]):
+                break
     finally:
         for one in contents:
             if one is not None:
-                with contextlib.suppress(Unavailable):  # its process is gone, and so is what it held
-                    await one.forget()
+                await one.forget()
     return tuple(found)
 
 
@@ -89,44 +100,34 @@ def _at_fault(result: Comparison | Uncompared) -> bool:
     return isinstance(result, Comparison) and result.fault is not None
 
 
-async def _session(
-    place: TimingPlace,
-    code: Sequence[Code],
-    requests: Sequence[ComparisonRequest],
-    contents: Sequence[Contents | None],
-    found: list[Comparison | Uncompared],
-) -> None:
-    """Answers requests with one executor, as long as it lives: at least one."""
-    answered = len(found)
-    limit = sum(request.timeout_s for request in requests[answered:])
+async def _attempt(
+    place: TimingPlace, name: str, code: Sequence[Code], request: ComparisonRequest, own: HostContents | None
+) -> Comparison | Uncompared:
+    """One comparison, with an oracle where it needs one, and an executor; a failure of these is its answer."""
     try:
-        with workspace(place.recorder.scratch) as work:
-            async with place.turns.shared(), place.running(work, limit) as executor:
-                while len(found) < len(requests):
-                    index = len(found)
-                    for one in contents[index : index + AHEAD]:
-                        if isinstance(one, HostContents):
-                            one.begin(range(NUMBERS))
-                    async with place.turns.shared():  # which one that could not be had again may have left
-                        with spending(f"timing {index + 1}"):
-                            one_found = await _one(
-                                place,
-                                f"timing {index + 1}",
-                                executor,
-                                work.path,
-                                code,
-                                requests[index],
-                                contents[index],
-                            )
-                        found.append(one_found)
-                        if executor.lost or _at_fault(found[-1]):
-                            return
-                        if len(found) < len(requests):
-                            with spending("context's end"):
-                                await executor.close()
+        async with contextlib.AsyncExitStack() as stack:
+            contents: Contents | None = own
+            oracle = None
+            if own is None and request.folder is not None:
+                with spending("waiting for the oracle"):
+                    oracle = await stack.enter_async_context(place.oracles(request.problem.id))
+                if oracle is not None:
+                    contents = OracleContents(oracle, request.folder, request.sizes, request.secret)
+            if contents is None:
+                return Uncompared(
+                    reason="inputs of this size are made on the device, which needs CuPy: pip install 'cudanalyst[gpu]'"
+                )
+            work = stack.enter_context(workspace(place.recorder.scratch))
+            if own is not None:
+                with spending("inputs and references"):
+                    await own.drawn()
+            # No turn is held here; but one in which something failed is kept until the executor has been seen to.
+            await stack.enter_async_context(place.turns.away())
+            executor = await stack.enter_async_context(place.running(work, request.timeout_s))
+            with spending(name):
+                return await _one(place, name, executor, work.path, code, request, contents, oracle)
     except (ExecutorFailed, Unavailable) as error:
-        if len(found) == answered:
-            found.append(Uncompared(reason=f"the executor could not do it: {error}"))
+        return Uncompared(reason=f"the executor could not do it: {error}")
 
 
 async def _one(
@@ -136,24 +137,16 @@ async def _one(
     folder: Path,
     code: Sequence[Code],
     request: ComparisonRequest,
-    contents: Contents | None,
+    contents: Contents,
+    oracle: GpuOracle | None,
 ) -> Comparison | Uncompared:
-    """One comparison in a context of its own."""
-    if contents is None:
-        return Uncompared(
-            reason="inputs of this size are made on the device, which needs CuPy: pip install 'cudanalyst[gpu]'"
-        )
-    if isinstance(contents, HostContents):
-        async with place.turns.away():
-            with spending("inputs and references"):
-                await contents.drawn()
-    started = time.monotonic() - place.turns.waited_s
-
-    def spent() -> float:
-        return time.monotonic() - place.turns.waited_s - started
-
-    with spending("context"):
-        device = await executor.open(place.device_index)
+    """One comparison in a context that has nothing in it, and never had anything of another candidate."""
+    turns = place.turns
+    ends_at = time.monotonic() - turns.waited_s + request.timeout_s
+    held_s = turns.held_s
+    async with turns.shared():
+        with spending("context"):
+            device = await executor.open_emptied(place.device_index)
     rig = ReplayedRig(
         executor=executor,
         device=device,
@@ -164,17 +157,22 @@ async def _one(
         baseline=code[1],
         contents=contents,
         folder=folder,
-        ends_at=started + request.timeout_s,
-        waited=lambda: place.turns.waited_s,
+        ends_at=ends_at,
+        waited=lambda: turns.waited_s,
     )
-    settings = _settings(place, name, request, device.uuid, device.attributes)
+    own_contexts = max(1 + (oracle is not None and oracle.opened is not None), place.own_contexts())
+    settings = _settings(place, name, request, device.uuid, device.attributes, own_contexts)
     try:
         result, calibration = await compare(rig, settings)
+        if oracle is not None:
+            with contextlib.suppress(Unavailable):
+                async with turns.shared():  # unmapping what was shared is the device's work, too
+                    await contents.forget()
     except ExecutorFailed as error:
         flaw = crashed(error)
         if flaw is None:
             return Uncompared(reason=f"the executor could not do it: {error}")
-        return stopped_by(flaw, settings, spent())
+        return stopped_by(flaw, settings, turns.held_s - held_s)
     except Unavailable as error:
         return Uncompared(reason=str(error))
     finally:
@@ -182,19 +180,13 @@ async def _one(
             await contents.forget()
     if calibration is not None:
         place.calibrations[device.uuid] = calibration
-    return result if isinstance(result, Uncompared) else result.model_copy(update={"device_s": spent()})
-
-
-def _contents(place: TimingPlace, request: ComparisonRequest) -> Contents | None:
-    if (own := host_contents(request)) is not None:
-        return own
-    if place.oracle is None or request.folder is None:
-        return None
-    return OracleContents(place.oracle, request.folder, request.sizes, request.secret)
+    if isinstance(result, Uncompared):
+        return result
+    return result.model_copy(update={"device_s": turns.held_s - held_s})
 
 
 def _settings(
-    place: TimingPlace, name: str, request: ComparisonRequest, uuid: str, known: Mapping[int, int]
+    place: TimingPlace, name: str, request: ComparisonRequest, uuid: str, known: Mapping[int, int], own_contexts: int
 ) -> Settings:
     most_mhz = place.facts.max_sm_clock_mhz if place.facts is not None else None
 
@@ -216,7 +208,8 @@ def _settings(
         state=place.state,
         floor=floor,
         turns=place.turns,
-        own_contexts=1 + (place.oracle is not None and place.oracle.opened is not None),
+        warmth=place.warmth,
+        own_contexts=own_contexts,
         mig=place.facts.mig if place.facts is not None else None,
         name=name,
         seed=derive_seed(request.secret, "order"),

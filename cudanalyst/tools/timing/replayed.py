@@ -23,7 +23,7 @@ from cudanalyst.tools.timing.models import Fault
 from cudanalyst.tools.timing.rig import Flaw, Side, SideFailed
 from cudanalyst.tools.timing.schedule import COLD_PLACEMENTS
 from cudanalyst.tools.toolchain.executor_session import Device, Executor, ExecutorFailed
-from cudanalyst.tools.toolchain.recording import Recorder, ask_workspace, exports, record
+from cudanalyst.tools.toolchain.recording import Recorder, Recording, ask_workspace, exports, record
 from cudanalyst.tools.toolchain.replaying import ARENA_BYTES, Code, load_module, make_table
 from cudanalyst.tools.trace.read import Junk, Operations, Reading
 from cudanalyst.tools.trace.records import Refusal
@@ -78,6 +78,11 @@ class ReplayedRig:
     def repeatable(self) -> bool:
         """No parameter is both in and out."""
         return all(parameter.role != "inout" for parameter in self.problem.parameters)
+
+    @property
+    def light(self) -> bool:
+        """Contents that this process makes are small: `extent.is_large` sizes have an oracle."""
+        return self.contents.beside
 
     @property
     def most_placements(self) -> int:
@@ -160,7 +165,7 @@ class ReplayedRig:
         self._access.clear()
         recording = await record(self.recorder, table, timeout_s=self._left(), settings={})
         if recording.init is not None:
-            init = _operations(side, recording.init)
+            init = _operations(side, recording.init, recording)
             if init.operations:
                 path = self.folder / f"{slot}.init.trace"
                 path.write_bytes(init.canonical)
@@ -169,13 +174,17 @@ class ReplayedRig:
         files = []
         for index, reading in enumerate(recording.calls):
             path = self.folder / f"{slot}.{index}.trace"
-            path.write_bytes(_operations(side, reading).canonical)
+            path.write_bytes(_operations(side, reading, recording).canonical)
             files.append(path)
         return tuple(files)
 
     def traces(self, side: Side, placement: int) -> tuple[str, ...]:
         """Names by set."""
         return tuple(f"{side}{placement}.{index}" for index in range(self.sets))
+
+    async def foresee(self, contents: Sequence[int]) -> None:
+        """Has them drawn, where this process draws them."""
+        await self.contents.foresee(contents)
 
     async def fill(self, contents: Sequence[int], pattern: Literal[0, 1]) -> None:
         """Puts contents into every set, and poison into outputs and workspaces."""
@@ -260,17 +269,20 @@ def _with(table: Table, regions: Mapping[str, Region], sets: tuple[BufferSet, ..
     return replace(table, arena=regions.get("arena"), workspace=regions.get("workspace"), sets=sets)
 
 
-def _operations(side: Side, reading: Reading | None) -> Operations:
+def _operations(side: Side, reading: Reading | None, recording: Recording) -> Operations:
     """A trace that may be timed.
 
     Raises:
         SideFailed: There is none; says whose fault that is.
     """
     if isinstance(reading, Refusal):
-        raise SideFailed(side, f"{reading.call}: {reading.text}", _fault_of(reading))
-    if reading is None or isinstance(reading, Junk):
-        reason = "its host code ended before it had recorded a call" if reading is None else reading.reason
-        raise SideFailed(side, reason, "crashed" if reading is None else "contract_violation")
+        raise SideFailed(side, reading.message, _fault_of(reading))
+    if reading is None or (isinstance(reading, Junk) and reading.unfinished and recording.ended_badly):
+        if recording.process.timed_out:  # of what was left of the comparison's time, which is not all its own
+            raise SideFailed(side, "its host code did not end in what was left of the time for the comparison")
+        raise SideFailed(side, "its host code ended before it had recorded a call", "crashed")
+    if isinstance(reading, Junk):
+        raise SideFailed(side, reading.reason, "contract_violation")
     if reading.status or reading.error is not None:
         raise SideFailed(side, f"solve returned {reading.status}", "crashed")
     return reading

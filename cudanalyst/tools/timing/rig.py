@@ -31,7 +31,7 @@ class SideFailed(Exception):
 
 
 class Rig(Protocol):
-    """Both builds in one fresh context, with buffer sets that they share.
+    """Both builds in one context that had nothing in it, with buffer sets that they share.
 
     Contents are numbered: number `i` always means the same inputs, and other numbers mean other inputs.
     """
@@ -49,6 +49,10 @@ class Rig(Protocol):
         """Whether a call on the same buffers again gives the same outputs: no parameter is both in and out."""
 
     @property
+    def light(self) -> bool:
+        """Whether filling, or collecting, all sets takes but milliseconds of a device, so that giving it to others meanwhile costs more than it gives."""
+
+    @property
     def most_placements(self) -> int:
         """How many copies of the modules may be loaded in reasonable time; known after the first."""
 
@@ -64,6 +68,9 @@ class Rig(Protocol):
 
     async def fill(self, contents: Sequence[int], pattern: Literal[0, 1]) -> None:
         """Puts inputs `contents[i]` into set `i`, fresh guards around every buffer, and one of two poisons into outputs and workspaces."""
+
+    async def foresee(self, contents: Sequence[int]) -> None:
+        """Makes contents for `fill`, and what to compare with, as far as no device is needed for that."""
 
     async def poison(self, pattern: Literal[0, 1]) -> None:
         """Poisons outputs and workspaces; inputs stay as they are."""

@@ -9,13 +9,15 @@ looks, since nearly all comparisons end at the first one).
 import math
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from cudanalyst.tools.timing.models import TimingMode
 
 ALPHA: Final = 0.01
 """Probability, at most, that the final interval misses the true ratio."""
+AGAIN_ALPHA: Final = 0.002
+"""Of it, what a second measurement may spend, where the first one was too noisy to say anything: both together miss the truth in at most `ALPHA`."""
 WARM_LOOKS: Final[tuple[int, ...]] = (8, 16, 32, 64, 128)
 LONG_LOOKS: Final[tuple[int, ...]] = (4, *WARM_LOOKS)
 """Of blocks longer than `LONG_BLOCK_US`: they vary by less than 0.1 %, so four groups decide, and eight would hold the device for long."""
@@ -57,6 +59,11 @@ class Plan:
     placements: int
     clustered: bool
     """Whether each pair of placements, loaded in either order, is one observation; otherwise each group is."""
+
+    @property
+    def again(self) -> "Plan":
+        """The same once more, without what was measured before."""
+        return replace(self, alphas=spend(len(self.looks), AGAIN_ALPHA))
 
 
 def spend(looks: int, alpha: float = ALPHA) -> tuple[float, ...]:
@@ -108,7 +115,7 @@ def plan_for(mode: TimingMode, fast_us: float, slow_us: float, sets: int, budget
         calls=calls,
         patterns=patterns,
         looks=within,
-        alphas=spend(len(within)),
+        alphas=spend(len(within), ALPHA - AGAIN_ALPHA if warm else ALPHA),
         placements=min(placements, within[0] // 2 * 2),
         clustered=clustered,
     )

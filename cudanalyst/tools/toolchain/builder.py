@@ -24,6 +24,7 @@ from cudanalyst.tools.toolchain.confine import Confinement
 from cudanalyst.tools.toolchain.demangle import demangle
 from cudanalyst.tools.toolchain.diagnostics import double_users, mangled_symbols, parse_diagnostics
 from cudanalyst.tools.toolchain.flags import checked_flags
+from cudanalyst.tools.toolchain.headers import left_out, may_be_missing
 from cudanalyst.tools.toolchain.nvcc import NvccPaths, build_argv, image_name, target_of
 from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.protocol import Build
@@ -64,6 +65,12 @@ class Compiler:
         host = self.paths.host_compiler.resolve().parent.parent
         own_prefix = () if host in {Path("/"), Path("/usr")} else (host,)
         return (self.toolkit_root, self.paths.engine_libraries, *own_prefix)
+
+
+def _lacks_a_header(process: ProcessResult, own_file: str) -> bool:
+    """Whether a failure may be for want of what was left out."""
+    said = process.stderr.text + "\n" + process.stdout.text
+    return process.exit_status not in {0, None} and not process.timed_out and may_be_missing(said, own_file)
 
 
 def machine_trouble(process: ProcessResult) -> str | None:
@@ -165,17 +172,9 @@ class Builder:
             with writing(self._scratch):
                 file.write_text(source.text, encoding="utf-8", newline="")
             output = work / ("candidate.so" if source.kind == "candidate" else "program")
-            argv = build_argv(self._compiler.paths, source.options, source.kind, Path(file.name), Path(output.name))
-            process = await self._confinement.run(
-                argv,
-                work=work,
-                readable=self._compiler.readable,
-                env={"TMPDIR": str(work)},
-                timeout_s=COMPILE_TIMEOUT_S,
-                memory_bytes=COMPILE_MEMORY,
-                capture_bytes=_CAPTURE,
-                purpose="compile",
-            )
+            process = await self._nvcc(source, file, output, left_out(source.text))
+            if _lacks_a_header(process, file.name):
+                process = await self._nvcc(source, file, output, ())
             if process.timed_out:
                 reason = f"nvcc was stopped after {COMPILE_TIMEOUT_S:.0f} s; make the source smaller or instantiate fewer templates"
                 return self._not_built(source, "timed_out", reason, started)
@@ -190,6 +189,20 @@ class Builder:
             return self._not_built(source, "unavailable", str(error), started)
         finally:
             shutil.rmtree(work, ignore_errors=True)
+
+    async def _nvcc(self, source: Source, file: Path, output: Path, spared: tuple[str, ...]) -> ProcessResult:
+        """Runs nvcc in the folder of the file."""
+        names = Path(file.name), Path(output.name)
+        return await self._confinement.run(
+            build_argv(self._compiler.paths, source.options, source.kind, *names, left_out=spared),
+            work=file.parent,
+            readable=self._compiler.readable,
+            env={"TMPDIR": str(file.parent)},
+            timeout_s=COMPILE_TIMEOUT_S,
+            memory_bytes=COMPILE_MEMORY,
+            capture_bytes=_CAPTURE,
+            purpose="compile",
+        )
 
     def _not_built(
         self, source: Source, status: Literal["timed_out", "unavailable"], reason: str, started: float

@@ -9,12 +9,14 @@ from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.protocol import CandidateRequest, Execution, ExecutionRequest
 from cudanalyst.tools.toolchain.report import MAX_REPORT_BYTES, has, read_report, unsupported
 from cudanalyst.tools.toolchain.request import download_file
-from cudanalyst.tools.toolchain.seal import NOT_THE_ENGINES, changed_download
+from cudanalyst.tools.toolchain.seal import NOT_THE_ENGINES, vouched_downloads
 from cudanalyst.tools.toolchain.workspace import Workspace
 
 RUN_OUTPUT_LIMIT: Final = 64 << 20
 """Bytes of output after which a run is stopped."""
 REPORT: Final = "report.jsonl"
+WRONG_RUNTIME_EXIT: Final = 5
+"""The runner's status where another CUDA runtime was loaded than the one it is for; nothing of the candidate was loaded then."""
 
 
 def unavailable(reason: str) -> Execution:
@@ -34,6 +36,8 @@ def read_execution(
     key: bytes | None = None,
 ) -> Execution:
     """What a run left, read back defensively. Everything but `how` is the candidate's word, the less so with a key."""
+    if process.exit_status == WRONG_RUNTIME_EXIT and isinstance(request, CandidateRequest) and not work.read(REPORT, 1):
+        return unavailable(f"the runner could not begin: {process.stderr.text[-400:].strip()}; run `cudanalyst doctor`")
     report, problem = read_report(work.read(REPORT, MAX_REPORT_BYTES + 1) or b"", names, key)
     forged = problem is not None and problem.endswith(NOT_THE_ENGINES)
     downloads: list[Mapping[str, bytes]] = []
@@ -45,8 +49,11 @@ def read_execution(
             downloads.append(
                 {name: data for name, data in contents.items() if data is not None and len(data) == sizes[name]}
             )
-        if key is not None and not forged and (changed := changed_download(report, downloads)) is not None:
-            problem, forged = f"result `{changed[1]}` of call {changed[0] + 1} {NOT_THE_ENGINES}", True
+        if key is not None and not forged:
+            vouched, changed = vouched_downloads(report, downloads)
+            downloads = list(vouched)
+            if changed is not None:
+                problem, forged = f"result `{changed[1]}` of call {changed[0] + 1} {NOT_THE_ENGINES}", True
         calls = [record for record in report if record["type"] == "call"]
         # The runner stops in good order after a call that broke the device; what the call left says which.
         answered = len(calls) == len(request.calls) or (bool(calls) and calls[-1].get("status") != "ok")

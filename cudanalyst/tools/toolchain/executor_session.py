@@ -80,6 +80,13 @@ class Executor:
     _ends_at: float
     _busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     _lost: ExecutorFailed | None = None
+    _open: bool = False
+    _device: Device | None = None
+    """Where the context is."""
+    _unused: Device | None = None
+    """Of a context in which nothing was done yet."""
+    troubled: bool = False
+    """Whether a command has failed: what the device still does, and what the context is good for, is then not known."""
     process: ProcessResult | None = None
     """How the process ended; None until the block is left."""
 
@@ -103,6 +110,7 @@ class Executor:
         """
         limit_s = max(0.0, min(limit_s, self._ends_at - time.monotonic()))
         until = time.monotonic() + limit_s
+        self._unused = None
         async with self._busy:
             if self._lost is not None:
                 raise self._lost
@@ -110,6 +118,7 @@ class Executor:
             answers = [await self._answer(str(words[0]), until, limit_s) for words in lines]
         for words, answer in zip(lines, answers, strict=True):
             if answer.get("ok") is not True:
+                self.troubled = True
                 raise _failure(str(words[0]), answer)
         return answers
 
@@ -136,6 +145,7 @@ class Executor:
         return answer
 
     def _lose(self, kind: Literal["timed_out", "ended"], name: str, message: str) -> ExecutorFailed:
+        self.troubled = True
         self._lost = ExecutorFailed(kind, name, message)
         return self._lost
 
@@ -152,20 +162,56 @@ class Executor:
         """Whether nothing can be asked any more."""
         return self._lost is not None
 
+    @property
+    def device(self) -> Device | None:
+        """Where its last context was opened."""
+        return self._device
+
+    @property
+    def opened(self) -> bool:
+        """Whether there is a context."""
+        return self._open
+
     async def open(self, index: int = 0) -> Device:
-        """A fresh context on a device."""
+        """A fresh context on a device: one that was opened ahead and has seen no command since, or a new one in place of what there was."""
+        if (ahead := self._unused) is not None:
+            self._unused = None
+            return ahead
+        if self._open:
+            await self.close()
         answer = await self.command("open", index)
-        return Device(
+        self._open = True
+        self._device = Device(
             name=answer["name"],
             driver_version=answer["driver_version"],
             uuid=answer["uuid"],
             total_bytes=answer["total_bytes"],
             attributes={int(number): value for number, value in answer["attributes"].items()},
         )
+        return self._device
+
+    async def open_emptied(self, index: int = 0) -> Device:
+        """The context that there is, with nothing left in it, for more work of the same candidate; a fresh one where there is none in good order."""
+        known = self._device
+        if self._unused is None and self._open and not self.troubled and known is not None:
+            try:
+                await self.command("empty")
+            except ExecutorFailed:
+                if self.lost:
+                    raise
+            else:
+                return known
+        return await self.open(index)
+
+    async def open_ahead(self, index: int = 0) -> None:
+        """Makes the context that the next `open` gives; any command before that makes it no longer fresh."""
+        self._unused = await self.open(index)
 
     async def close(self) -> None:
         """Destroys the context and all that is in it."""
+        self._open = False
         await self.command("close")
+        self.troubled = False
 
     async def module(self, slot: str, image: Path) -> tuple[LoadedKernel, ...]:
         """Loads a cubin, fatbin or PTX; the kernels in it."""

@@ -4,6 +4,7 @@ Programs, and candidates that cannot be recorded, run `native` on the device, in
 lease; building, recording and judging do not.
 """
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -91,7 +92,9 @@ class GpuToolchain(GpuPlace):
                 raise Unavailable(counters.text if counters is not None else "Nsight Compute was not found")
             async with self.lease() as (lease, state):
                 on, selection = self._on_device(parts, lease), request.selection or Selection()
-                execution = await gpu_tools.profile(on, tools.ncu, build, request, selection)
+                execution = await gpu_tools.profile(
+                    on, tools.ncu, build, request, selection, version=tools.versions.get("ncu")
+                )
         except Unavailable as error:
             return unavailable(str(error))
         return _on(execution, lease, state)
@@ -149,10 +152,12 @@ class GpuToolchain(GpuPlace):
             session = GpuSession(self, parts, uuid)
             try:
                 yield session
-                await session.leave()
-            finally:
+            except BaseException:
                 with spending("executor's end"):
                     await session.close()
+                raise
+            self.end_later(session.finish())
+            await asyncio.sleep(0)  # it has begun, and so ends what there is even if it is cancelled next
 
 
 def _on(execution: Execution, lease: Lease, state: DeviceState) -> Execution:

@@ -16,11 +16,12 @@ from cudanalyst.tools.gpu.oracle_client import GpuOracle
 from cudanalyst.tools.gpu.oracle_messages import BufferAt
 from cudanalyst.tools.gpu.oracle_verify import verify_large
 from cudanalyst.tools.judge import Judgement, by_seed, case_of
+from cudanalyst.tools.process import ProcessResult
 from cudanalyst.tools.toolchain.executor import Executor, ExecutorFailed
 from cudanalyst.tools.toolchain.exports import exports
 from cudanalyst.tools.toolchain.outcome import runtime_name
 from cudanalyst.tools.toolchain.protocol import Build
-from cudanalyst.tools.toolchain.recording import Recorder, ask_workspace, record
+from cudanalyst.tools.toolchain.recording import Recorder, Recording, ask_workspace, record
 from cudanalyst.tools.toolchain.replaying import ARENA, ARENA_BYTES, SLOT, WORKSPACE, Code, load_module, make_table
 from cudanalyst.tools.toolchain.workspace import Workspace
 from cudanalyst.tools.trace.read import Junk, Operations, Reading
@@ -36,6 +37,10 @@ class _Ended(Exception):
     def __init__(self, verdict: Verdict) -> None:
         super().__init__(verdict.message)
         self.verdict = verdict
+
+
+class _Unrecordable(Exception):
+    """Only a native run could show it, and there is none of large sizes."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,8 @@ async def verify_on_device(
         verdicts = [end.verdict, *[rest] * (len(case.schedule) - 1)]
         cases = tuple(case_of(case.group, case.sizes, index, own) for index, own in by_seed(case.schedule, verdicts))
         return Judgement(cases=cases, cuda_error=end.verdict.cuda_error, deterministic=None)
+    except _Unrecordable as end:
+        return Judgement(cases=(), cuda_error=None, deterministic=None, unrecordable=str(end))
     except ExecutorFailed as error:
         return _not_possible(f"the executor could not do it: {error}")
     except Unavailable as error:
@@ -135,7 +142,9 @@ class _Candidate:
             if answer.refusal is not None:
                 raise _refused(answer.refusal)
             if answer.bytes is None:
-                raise _Ended(Verdict("contract_violation", "workspace_bytes gave no number of bytes that a device has"))
+                raise _early(
+                    answer.process, answer.error or "workspace_bytes gave no number of bytes that a device has"
+                )
             address = await self.executor.buffer(WORKSPACE, answer.bytes, GUARD_BYTES)
             extra["workspace"], self._workspace = Region(address, answer.bytes), True
         self._sizes = {item.name: nbytes_of(item, sizes) for item in problem.parameters if item.role != "scalar"}
@@ -148,20 +157,17 @@ class _Candidate:
             self.recorder, table.placed(extra, (BufferSet(buffers, values),)), timeout_s=self._left(), settings={}
         )
         if recording.init is not None:
-            init = _operations(recording.init, "init")
+            init = _operations(recording.init, "init", recording)
             if init.operations:
                 await self._load("init", init)
                 if (ended := await self._replay("init")) is not None:
                     raise _Ended(ended)
         if recording.calls[0] is None:
-            process = recording.process
-            how = f"was ended by {process.signal}" if process.signal else f"left with exit status {process.exit_status}"
-            raise _Ended(
-                Verdict("timed_out", "host code did not end in time")
-                if process.timed_out
-                else Verdict("crashed", f"host code {how}")
-            )
-        await self._load("solve", _operations(recording.calls[0], "solve"))
+            raise _early(recording.process, "the recording has no end")
+        solve = _operations(recording.calls[0], "solve", recording)
+        if recording.ended_badly:
+            raise _early(recording.process, "the recording has no end")
+        await self._load("solve", solve)
 
     async def _load(self, name: str, trace: Operations) -> None:
         self.work.write({f"{name}.trace": trace.canonical})
@@ -216,18 +222,27 @@ class _Candidate:
                 await self.executor.download(name, self._file(name), limit_s=self._left())
 
 
+def _early(process: ProcessResult, otherwise: str) -> _Ended:
+    """Host code that gave no answer: how its process ended says why."""
+    if process.timed_out:
+        return _Ended(Verdict("timed_out", "host code did not end in time"))
+    if process.signal is not None:
+        return _Ended(Verdict("crashed", f"host code was ended by {process.signal}"))
+    left = "" if process.exit_status == 0 else f"host code left with exit status {process.exit_status}: "
+    return _Ended(Verdict("crashed", f"{left}{otherwise}"))
+
+
 def _refused(refusal: Refusal) -> Exception:
-    text = f"{refusal.call} {refusal.text}"
     if refusal.kind == "unrecordable":
-        return Unavailable(
-            f"a large size is only verified where calls can be recorded, and this candidate's cannot: {text}"
-        )
-    return _Ended(Verdict("contract_violation", text))
+        return _Unrecordable(refusal.message)
+    return _Ended(Verdict("contract_violation", refusal.message))
 
 
-def _operations(reading: Reading, function: str) -> Operations:
+def _operations(reading: Reading, function: str, recording: Recording) -> Operations:
     if isinstance(reading, Refusal):
         raise _refused(reading)
+    if isinstance(reading, Junk) and reading.unfinished and recording.ended_badly:
+        raise _early(recording.process, "the recording has no end")
     if isinstance(reading, Junk):
         raise _Ended(Verdict("contract_violation", f"the trace was not written by the recorder: {reading.reason}"))
     if reading.error is not None:

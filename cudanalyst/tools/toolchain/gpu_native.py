@@ -4,6 +4,7 @@ The process is in the sandbox as on the CPU engine, with NVIDIA's device files a
 engine around them here, so their contract (no host waiting, joined streams) is not watched, and their clock is their own.
 """
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -20,6 +21,8 @@ from cudanalyst.tools.toolchain.workspace import workspace
 
 NO_ADDRESS_LIMIT: Final = 0
 """The driver reserves addresses for all memory of all devices: a limit on them would keep it from starting. Memory in use is bounded instead."""
+STARTING_S: Final = 15.0
+"""What the driver may take to start in a process of its own, which is no time of the candidate's: 0.4 s on an idle H200, several seconds where others start too."""
 NO_DRIVER_CODES: Final = (
     "cudaErrorNoDevice",
     "cudaErrorInsufficientDriver",
@@ -27,6 +30,10 @@ NO_DRIVER_CODES: Final = (
     "cudaErrorSystemDriverMismatch",
     "cudaErrorOperatingSystem",
 )
+USED_UP: Final = (
+    "the device gave the process no stream, so something else may use all of it; see `nvidia-smi`, and run it again"
+)
+_NO_STREAM: Final = re.compile(r"cudanalyst-runner: no stream: (cudaError\w{1,60})")
 SANDBOXED: Final = (
     "the sandbox may keep NVIDIA's driver from starting on this system (the executor, which runs outside it, can use the GPU); "
     "please report what `cudanalyst doctor` says, or start with --allow-unsandboxed if every source is trusted"
@@ -62,7 +69,7 @@ async def run_native(parts: GpuParts, build: Build, request: ExecutionRequest, u
                 work=work.path,
                 readable=parts.readable(build.binary.parent),
                 env=environment,
-                timeout_s=request.timeout_s,
+                timeout_s=request.timeout_s + (STARTING_S if candidate else 0.0),
                 memory_bytes=NO_ADDRESS_LIMIT,
                 purpose="gpu",
                 stdin=stdin,
@@ -82,7 +89,17 @@ def _with_trust(execution: Execution, *, sandboxed: bool) -> Execution:
     """Says how far the result can be trusted, and where the driver did not start in the sandbox, that this was no fault of the code."""
     if sandboxed and execution.how != "unavailable" and (error := driver_did_not_start(execution)) is not None:
         return unavailable(f"the CUDA driver did not start for the process ({error}): {SANDBOXED}")
+    if (error := refused_a_stream(execution)) is not None:
+        return unavailable(f"{USED_UP}: {error}")
     return replace(execution, extra={**execution.extra, "trust": "native"})
+
+
+def refused_a_stream(execution: Execution) -> str | None:
+    """The error that the runner met before anything of `init` or `solve` was called; None for everything else."""
+    if execution.how != "exited" or any(record.get("type") == "call" for record in execution.report):
+        return None
+    found = _NO_STREAM.search(execution.stderr[-2000:])
+    return found and found[1]
 
 
 def driver_did_not_start(execution: Execution) -> str | None:

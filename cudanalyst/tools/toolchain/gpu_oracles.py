@@ -14,8 +14,11 @@ from cudanalyst.tools.gpu.oracle_client import GpuOracle
 from cudanalyst.tools.toolchain.gpu_parts import GpuParts
 
 NO_CUPY: Final = "large sizes need CuPy, which makes inputs and references on the device: pip install 'cudanalyst[gpu]'"
-MOST_ORACLES: Final = 3
-"""On one device: each is a process with a context, and with memory for a large size."""
+MOST_ORACLES: Final = 6
+"""On one device: one is lent for a whole comparison, which mostly waits for turns, so fewer would be waited for while nobody uses them."""
+FEWEST_ORACLES: Final = 3
+ORACLE_BYTES: Final = 20 << 30
+"""Of a device's memory for each that is more than the fewest: it has a context, and memory for a large size."""
 
 
 class Oracles:
@@ -26,6 +29,7 @@ class Oracles:
         self._idle: dict[str, list[GpuOracle]] = {}
         self._all: list[GpuOracle] = []
         self._room: dict[str, asyncio.Semaphore] = {}
+        self._made: dict[str, int] = {}
         self._readying: dict[str, asyncio.Task[None]] = {}
 
     def possible(self, parts: GpuParts) -> bool:
@@ -33,20 +37,31 @@ class Oracles:
         return find_spec("cupy") is not None and parts.on_gpu
 
     @asynccontextmanager
-    async def lend(self, parts: GpuParts, uuid: str) -> AsyncIterator[GpuOracle | None]:
-        """One for the caller alone, waited for outside any turn on the device; None where there can be none."""
+    async def lend(self, parts: GpuParts, uuid: str, problem: str) -> AsyncIterator[GpuOracle | None]:
+        """One for the caller alone, that has met the problem if possible; waited for outside any turn on the device. None where there can be none."""
         if not self.possible(parts):
             yield None
             return
-        async with self._room.setdefault(uuid, asyncio.Semaphore(MOST_ORACLES)):
+        async with self._room.setdefault(uuid, asyncio.Semaphore(_most(parts, uuid))):
             idle = self._idle.setdefault(uuid, [])
-            oracle = idle.pop() if idle else self._make(uuid)
+            oracle = max(idle, key=lambda one: (one.has_met(problem), idle.index(one)), default=None)
+            if oracle is None:
+                oracle = self._make(uuid)
+            else:
+                idle.remove(oracle)
             try:
+                with contextlib.suppress(Unavailable):  # the first request meets it again, and tells
+                    await oracle.launch()
                 yield oracle
             finally:
                 idle.append(oracle)
 
+    def opened(self, uuid: str) -> int:
+        """At most so many of them have a context on a device."""
+        return self._made.get(uuid, 0)
+
     def _make(self, uuid: str) -> GpuOracle:
+        self._made[uuid] = self._made.get(uuid, 0) + 1
         # Of the libraries it needs more than the driver's, so the starter's own paths are left as they are.
         oracle = GpuOracle(environment={"CUDA_VISIBLE_DEVICES": uuid, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
         self._all.append(oracle)
@@ -82,7 +97,7 @@ class Oracles:
     ) -> None:
         # Whatever fails here fails again, and is told, where it is needed.
         with contextlib.suppress(Unavailable, BadProblem):
-            async with self.lend(parts, uuid) as oracle:
+            async with self.lend(parts, uuid, problem.id) as oracle:
                 if oracle is not None and not oracle.has_met(problem.id):
                     async with turn():
                         await oracle.meet(problem, folder)
@@ -94,3 +109,9 @@ class Oracles:
             await asyncio.wait([task])
         oracles, self._all, self._idle = self._all, [], {}
         await asyncio.gather(*(oracle.close() for oracle in oracles))
+
+
+def _most(parts: GpuParts, uuid: str) -> int:
+    """How many a device's memory has room for."""
+    total = next((one.memory_bytes for one in parts.devices if one.uuid == uuid), None)
+    return MOST_ORACLES if total is None else max(FEWEST_ORACLES, min(MOST_ORACLES, total // ORACLE_BYTES))

@@ -4,9 +4,9 @@ import asyncio
 import contextlib
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from cudanalyst.errors import Unavailable
 from cudanalyst.tools.engine.build import EngineInstallation, cache_directory
@@ -15,12 +15,12 @@ from cudanalyst.tools.gpu.lease import MOST_SHARED, Lease, Mode, Totals
 from cudanalyst.tools.gpu.state import DeviceFacts, DeviceMonitor, DeviceState, find_monitor
 from cudanalyst.tools.result import MeasuredOn
 from cudanalyst.tools.source import Source
-from cudanalyst.tools.timing.commands import Calibration
 from cudanalyst.tools.toolchain.absent import no_build, no_capabilities
 from cudanalyst.tools.toolchain.gpu_oracles import Oracles
 from cudanalyst.tools.toolchain.gpu_parts import GpuParts, Where, find_parts
 from cudanalyst.tools.toolchain.gpu_probe import ToolAbilities, capabilities_of, probe_tools
 from cudanalyst.tools.toolchain.gpu_rooms import Rooms
+from cudanalyst.tools.toolchain.gpu_timing import Kept
 from cudanalyst.tools.toolchain.gpu_tools import OnDevice
 from cudanalyst.tools.toolchain.protocol import (
     Build,
@@ -80,7 +80,8 @@ class GpuPlace:
         self._parts: GpuParts | None = None
         self._tools: ToolAbilities | None = None
         self._oracles = Oracles()
-        self._calibrations: dict[str, Calibration] = {}
+        self._kept = Kept()
+        self._endings: set[asyncio.Task[None]] = set()
         self._rooms = Rooms()
         self._shared: dict[str, tuple[float, int]] = {}
         self._preparing = asyncio.Lock()
@@ -108,6 +109,14 @@ class GpuPlace:
             Unavailable: Something is missing; the text says how to get it.
         """
         await self._ready()
+
+    async def parts(self) -> GpuParts:
+        """What was found: devices, compilers, the engine.
+
+        Raises:
+            Unavailable: Something is missing; the text says how to get it.
+        """
+        return await self._ready()
 
     async def _ready(self) -> GpuParts:
         async with self._preparing:
@@ -178,9 +187,14 @@ class GpuPlace:
         return self._oracles
 
     @property
-    def calibrations(self) -> dict[str, Calibration]:
+    def kept(self) -> Kept:
         """What timing has found out about the devices."""
-        return self._calibrations
+        return self._kept
+
+    @property
+    def rooms(self) -> Rooms:
+        """Who has contexts on the devices."""
+        return self._rooms
 
     @property
     def lease_totals(self) -> dict[Mode, Totals]:
@@ -199,7 +213,7 @@ class GpuPlace:
         Raises:
             LeaseTimedOut: None became free in time.
         """
-        most = (lambda uuid: self._most_shared(parts, uuid)) if mode == "shared" else (lambda _: 1)
+        most = (lambda uuid: self.most_shared(parts, uuid)) if mode == "shared" else (lambda _: 1)
         try:
             async with parts.leases.hold(
                 uuids, wait_s=self._lease_wait_s, ahead=lambda ahead: tell(place_in_line(ahead)), mode=mode, most=most
@@ -209,7 +223,7 @@ class GpuPlace:
         finally:
             tell(None)
 
-    def _most_shared(self, parts: GpuParts, uuid: str) -> int:
+    def most_shared(self, parts: GpuParts, uuid: str) -> int:
         """How many there is room for now; asked for at every try, so what NVML says is kept for a while."""
         now = time.monotonic()
         until, most = self._shared.get(uuid, (0.0, MOST_SHARED))
@@ -232,9 +246,27 @@ class GpuPlace:
         async with self.hold(parts, [one.uuid for one in parts.devices], mode) as lease:
             yield lease, await asyncio.to_thread(parts.monitor.state, lease.uuid)
 
+    def end_later(self, ending: Coroutine[Any, Any, None]) -> None:
+        """Carries out what an evaluation has left to do when its answer is there: giving contexts back takes turns and time."""
+        task = asyncio.create_task(ending)
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+
+    async def at_rest(self) -> None:
+        """Waits until all evaluations that have answered have also given back what they had.
+
+        Raises:
+            Exception: What an ending met with that nobody had foreseen.
+        """
+        while self._endings:
+            await asyncio.gather(*self._endings)
+
     async def close(self) -> None:
-        """Ends what is kept running between calls."""
-        await self._oracles.close()
+        """Ends what is kept running between calls, and waits for what is ending."""
+        try:
+            await self.at_rest()
+        finally:
+            await self._oracles.close()
 
     def _on_device(self, parts: GpuParts, lease: Lease) -> OnDevice:
         return OnDevice(parts, lease.uuid, self.scratch)

@@ -1,7 +1,7 @@
 """Timing, and verification at large sizes, on a device."""
 
-from collections.abc import MutableMapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from cudanalyst.kernels.problem import Problem, SizeGroup, SizeSet
@@ -12,7 +12,8 @@ from cudanalyst.tools.timing.commands import Calibration
 from cudanalyst.tools.timing.foreseen import Foreseen
 from cudanalyst.tools.timing.models import Comparison, Uncompared
 from cudanalyst.tools.timing.place import TimingPlace, compare_replayed
-from cudanalyst.tools.toolchain.executor import start_executor
+from cudanalyst.tools.timing.warmth import Warmth
+from cudanalyst.tools.toolchain.executor import Executor, start_executor
 from cudanalyst.tools.toolchain.gpu_kernels import executor_kernels
 from cudanalyst.tools.toolchain.gpu_large import schedule_of, verify_on_device
 from cudanalyst.tools.toolchain.gpu_parts import GpuParts
@@ -26,31 +27,48 @@ LARGE_S = 300.0
 """Wall limit of a verification at a large size: its inputs and references are made within."""
 
 
+class Kept:
+    """What timing has found out about devices."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self.calibrations: dict[str, Calibration] = {}
+        self._warmth: dict[str, Warmth] = {}
+
+    def warmth_of(self, uuid: str) -> Warmth:
+        """Whether a device is still warm."""
+        return self._warmth.setdefault(uuid, Warmth())
+
+
 async def compare_on(
     on: OnDevice,
-    oracle: GpuOracle | None,
-    calibrations: MutableMapping[str, Calibration],
+    oracles: Callable[[str], AbstractAsyncContextManager[GpuOracle | None]],
+    kept: Kept,
     candidate: Build,
     baseline: Build,
     requests: Sequence[ComparisonRequest],
     *,
     turns: Turns,
-    session: ReplaySession | None = None,
+    session: ReplaySession,
+    lend: Callable[[], AbstractAsyncContextManager[Executor]],
+    own_contexts: Callable[[], int],
     foreseen: Foreseen | None = None,
 ) -> tuple[Comparison | Uncompared, ...]:
-    """Times a candidate against its baseline in turns on a device, with a session's executor or one of its own."""
+    """Times a candidate against its baseline in turns on a device, with executors that a session lends."""
     parts = on.parts
     facts = next((one for one in parts.devices if one.uuid == on.uuid), None)
     place = TimingPlace(
-        recorder=session.recorder if session is not None else replace(on.replaying().recorder, away=turns.away),
+        recorder=session.recorder,
         executor=on.executor_command,
         kernels=await kernels_of(parts, on.scratch.parent),
         state=lambda: parts.monitor.state(on.uuid),
         facts=facts,
-        oracle=oracle,
-        calibrations=calibrations,
+        oracles=oracles,
+        calibrations=kept.calibrations,
+        warmth=kept.warmth_of(on.uuid),
         turns=turns,
-        lend=session.lend if session is not None else None,
+        lend=lend,
+        own_contexts=own_contexts,
         foreseen=foreseen or Foreseen(),
     )
     return await compare_replayed(place, candidate, baseline, requests)

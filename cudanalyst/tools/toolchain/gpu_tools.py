@@ -20,6 +20,7 @@ from cudanalyst.tools.toolchain.gpu_native import NO_ADDRESS_LIMIT
 from cudanalyst.tools.toolchain.gpu_parts import GpuParts, executor_environment
 from cudanalyst.tools.toolchain.ncu.argv import collect_prefix
 from cudanalyst.tools.toolchain.ncu.collect import FINISH_S, OVERHEAD_S, Collection, tool_environment, with_counters
+from cudanalyst.tools.toolchain.ncu.reading import reading
 from cudanalyst.tools.toolchain.outcome import Unrecordable
 from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.protocol import Build, CandidateRequest, Execution, ProgramRequest, Sanitization
@@ -121,9 +122,23 @@ async def sanitize(
 
 
 async def profile(
-    on: OnDevice, ncu: Path, build: Build, request: CandidateRequest | ProgramRequest, selection: Selection
+    on: OnDevice,
+    ncu: Path,
+    build: Build,
+    request: CandidateRequest | ProgramRequest,
+    selection: Selection,
+    *,
+    version: str | None = None,
 ) -> Execution:
     """A build's run under Nsight Compute: of a candidate the replayed calls, and nothing else.
+
+    Args:
+        on: The held device.
+        ncu: The program.
+        build: What is profiled.
+        request: The calls, or how the program is started.
+        selection: Metric set, kernel and launch.
+        version: What ncu says of itself.
 
     Raises:
         Unavailable: The sandbox for it cannot be had here, or it cannot be started.
@@ -133,21 +148,22 @@ async def profile(
     longer = replace(request, timeout_s=request.timeout_s + OVERHEAD_S)
     code = asyncio.create_task(_code(on, build))  # beside the run, which leaves the host idle
     try:
-        with workspace(on.scratch) as room:
-            prefix = collect_prefix(ncu, room.path, selection, only_between=candidate)
-            if isinstance(longer, CandidateRequest):
-                place = replace(on.replaying(), prefix=prefix, finish_s=FINISH_S, profile=True)
-                outcome = await replay(place, build, longer)
-                if isinstance(outcome, Unrecordable):
-                    return unavailable(ONLY_NATIVE.format(reason=outcome.reason))
-                execution = outcome
-            else:
-                execution = await _run_program(on, prefix, build, longer, room)
-            collection = Collection(ncu, room.path, selection)
-            done = await with_counters(execution, _as_process(execution), collection, names, await code)
-            if not candidate and on.parts.confinement.level != "none" and "ERR_NVGPUCTRPERM" in (done.reason or ""):
-                return replace(done, reason=NO_COUNTERS_INSIDE)
-            return done
+        async with reading() as reader:  # it loads what it needs beside the run, too
+            with workspace(on.scratch) as room:
+                prefix = collect_prefix(ncu, room.path, selection, only_between=candidate, version=version)
+                if isinstance(longer, CandidateRequest):
+                    place = replace(on.replaying(), prefix=prefix, finish_s=FINISH_S, profile=True)
+                    outcome = await replay(place, build, longer)
+                    if isinstance(outcome, Unrecordable):
+                        return unavailable(ONLY_NATIVE.format(reason=outcome.reason))
+                    execution = outcome
+                else:
+                    execution = await _run_program(on, prefix, build, longer, room)
+                collection = Collection(ncu, room.path, selection)
+                done = await with_counters(execution, _as_process(execution), collection, names, await code, reader)
+                if not candidate and on.parts.confinement.level != "none" and "ERR_NVGPUCTRPERM" in (done.reason or ""):
+                    return replace(done, reason=NO_COUNTERS_INSIDE)
+                return done
     finally:
         code.cancel()
         await asyncio.wait([code])

@@ -1,5 +1,6 @@
 """The command line of nvcc: pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -45,9 +46,23 @@ def target_of(paths: NvccPaths, options: BuildOptions) -> Arch:
 
 
 def build_argv(
-    paths: NvccPaths, options: BuildOptions, kind: Literal["candidate", "program"], source: Path, output: Path
+    paths: NvccPaths,
+    options: BuildOptions,
+    kind: Literal["candidate", "program"],
+    source: Path,
+    output: Path,
+    *,
+    left_out: Sequence[str] = (),
 ) -> list[str]:
     """Arguments that build a source in one nvcc run, with ptxas's facts on standard error.
+
+    Args:
+        paths: Of this machine.
+        options: Of the source.
+        kind: What is built.
+        source: File to compile.
+        output: File to make.
+        left_out: Options that spare headers (`headers.left_out`).
 
     Raises:
         BadRequest: Unknown architecture or a flag that is not allowed.
@@ -77,6 +92,7 @@ def build_argv(
         "-keep-dir",
         ".",
     ]
+    argv += left_out
     argv += ["--threads", "2"]  # the passes for host and device side by side, with the same output
     argv += [flag for flag in flags if flag not in {"-lineinfo", "--generate-line-info"}]
     if kind == "candidate":

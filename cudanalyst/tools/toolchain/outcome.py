@@ -9,8 +9,8 @@ from cudanalyst.tools.result import Sandbox
 from cudanalyst.tools.toolchain.execution import RUN_OUTPUT_LIMIT
 from cudanalyst.tools.toolchain.executor_session import ExecutorFailed
 from cudanalyst.tools.toolchain.protocol import CandidateRequest, Execution
-from cudanalyst.tools.toolchain.recording import Recording, WorkspaceAnswer
-from cudanalyst.tools.toolchain.report import Record
+from cudanalyst.tools.toolchain.recording import Recording, WorkspaceAnswer, ended_badly
+from cudanalyst.tools.toolchain.report import Record, has
 from cudanalyst.tools.trace.read import Junk, Operations, Reading
 from cudanalyst.tools.trace.records import Refusal
 
@@ -30,7 +30,7 @@ How = Literal["returned", "exited", "signalled", "timed_out", "output_limit", "u
 
 @dataclass(frozen=True)
 class Unrecordable:
-    """Only a native run can show what this candidate does."""
+    """Only a native run can show what this candidate does. What the contract forbids is never one: it ends the evaluation (engine/TRACE.md)."""
 
     reason: str
     """The call that cannot be recorded, and why."""
@@ -85,7 +85,7 @@ class Outcome:
         readings = (recording.init, *recording.calls)
         first = next((one for one in readings if isinstance(one, Refusal)), None)
         if first is not None and first.kind == "unrecordable":
-            self.unrecordable = Unrecordable(f"{first.call}: {first.text}")
+            self.unrecordable = Unrecordable(first.message)
         self._host_findings = tuple(
             record for record in recording.report if record["type"] == "finding" and record.get("kernel") is None
         )
@@ -109,6 +109,9 @@ class Outcome:
             self._refuse(index, reading)
             return None
         if isinstance(reading, Junk):
+            if reading.unfinished and self._recorder is not None and ended_badly(self._recorder):
+                self._ended_early(index, self._recorder, "the recording has no end")
+                return None
             place = "" if reading.line is None else f" (line {reading.line})"
             self._answer(
                 index,
@@ -130,14 +133,13 @@ class Outcome:
 
     def recorder_ended(self, last: int) -> None:
         """All calls were answered; a process that then ended badly has not let them be."""
-        process = self._recorder
-        if process is not None and (process.exit_status != 0 or process.timed_out or process.output_limited):
-            self._ended_early(last, process, "the recording has no end")
+        if self._recorder is not None and ended_badly(self._recorder):
+            self._ended_early(last, self._recorder, "the recording has no end")
 
     def _refuse(self, index: int, refusal: Refusal) -> bool:
         if refusal.kind == "unrecordable":
-            self.unrecordable = Unrecordable(f"{refusal.call}: {refusal.text}")
-        self._answer(index, "contract", NOT_SUPPORTED, f"{refusal.call} {refusal.text}")
+            self.unrecordable = Unrecordable(refusal.message)
+        self._answer(index, "contract", NOT_SUPPORTED, refusal.message)
         return False
 
     def _ended_early(self, index: int, process: ProcessResult, otherwise: str) -> bool:
@@ -202,8 +204,13 @@ class Outcome:
             self._reason = f"{self._reason}; it ended with {how}: {process.stderr.text[-400:].strip()}"
 
     def engine_report(self, report: tuple[Record, ...], problem: str | None) -> None:
-        """The report of the CPU engine as driver: written by nobody else."""
+        """The report of the CPU engine as driver: written by nobody else, so that one without an end is nobody's forgery."""
         self._report, self._problem = report, problem
+        if self._how == "returned" and not self.failed and not has(report, "end"):
+            self._how, self._reason = (
+                "unavailable",
+                f"the engine's report has no end: {problem or 'it was not written'}",
+            )
 
     def _answer(self, index: int, status: str, code: int, message: str | None, value: int = 0) -> None:
         self.failed = self.failed or status != "ok"

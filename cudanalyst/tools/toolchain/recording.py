@@ -64,6 +64,16 @@ class Recording:
     report: tuple[Record, ...]
     """What the recording runtime has to say, misuses of the host API among them."""
 
+    @property
+    def ended_badly(self) -> bool:
+        """Whether the process did not come to its own end: what it was writing may then be half of it."""
+        return ended_badly(self.process)
+
+
+def ended_badly(process: ProcessResult) -> bool:
+    """Whether a recorder did not come to its own end."""
+    return process.exit_status != 0 or process.timed_out or process.output_limited
+
 
 @dataclass(frozen=True)
 class WorkspaceAnswer:

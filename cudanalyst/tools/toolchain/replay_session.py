@@ -1,7 +1,7 @@
 """One executor for all that an evaluation replays: starting it, and its context, are most of what a small request takes.
 
 A context serves the requests of one build, and each leaves it as it was. Whatever goes wrong costs the context, or the process; whoever
-borrows the executor gets it without a context.
+borrows the executor gets the context emptied (`open_emptied`), or a fresh one in its place (`open`). A context that nobody needs any more is destroyed when the next one is opened, or at the end.
 """
 
 import asyncio
@@ -25,6 +25,8 @@ from cudanalyst.tools.toolchain.replaying import Replaying, Run, code_of
 from cudanalyst.tools.toolchain.request import check_request
 from cudanalyst.tools.toolchain.workspace import Workspace, workspace
 
+PAGEABLE_MEMORY_ACCESS: Final = 88
+"""CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS: 1 where device code reaches all memory of its host process (HMM, or page tables that are the host's)."""
 SESSION_S: Final = 6 * 3600.0
 """Limit on the process, which also waits for turns; its commands have limits of their own."""
 
@@ -58,7 +60,6 @@ class ReplaySession:
         self._starting: asyncio.Task[Executor] | None = None
         self._work: Workspace | None = None
         self._opening: asyncio.Task[None] | None = None
-        self._device: Device | None = None
         self._context: tuple[Device, Code, LoadedModule] | None = None
 
     @property
@@ -90,12 +91,17 @@ class ReplaySession:
             executor = await self._executor()
             async with self._turns.shared():
                 try:
-                    self._device = await executor.open(self._place.device_index)
+                    await executor.open_ahead(self._place.device_index)
                 except ExecutorFailed:
                     await self._discard(executor)
                 except BaseException:
                     await self._end()
                     raise
+
+    async def context_opened(self) -> None:
+        """Waits until a context that was begun is there, or has failed."""
+        if self._opening is not None:
+            await asyncio.wait([self._opening])
 
     async def _opened(self, *, give_up: bool = False) -> None:
         """Waits for what was begun, since there is one user of turns and executor at a time."""
@@ -155,7 +161,7 @@ class ReplaySession:
 
     async def _end(self) -> None:
         """Ends the process, if need be by force."""
-        starting, self._starting, self._context, self._device = self._starting, None, None, None
+        starting, self._starting, self._context = self._starting, None, None
         if starting is not None and not starting.done():
             starting.cancel()
             await asyncio.wait([starting])
@@ -167,8 +173,7 @@ class ReplaySession:
         """The context with the build's module; variables are always new."""
         with spending("context"):
             if self._context is None:
-                device = self._device or await executor.open(self._place.device_index)
-                self._device = device
+                device = await executor.open(self._place.device_index)
             else:
                 device, known, module = self._context
                 if known == code and not module.symbols:
@@ -216,7 +221,7 @@ class ReplaySession:
 
     async def _discard(self, executor: Executor) -> None:
         """After a failure: nothing of the context is used again."""
-        self._context = self._device = None
+        self._context = None
         try:
             if executor.lost:
                 await self._end()
@@ -226,30 +231,43 @@ class ReplaySession:
         except ExecutorFailed:
             await self._end()
 
+    @property
+    def reaches_host(self) -> bool:
+        """Whether device code may read and write the memory of the executor's process, as far as a context has told."""
+        known = (
+            None
+            if self._starting is None or not self._starting.done() or self._starting.cancelled()
+            else self._starting
+        )
+        if known is None or known.exception() is not None:
+            return False
+        device = known.result().device
+        return device is not None and bool(device.attributes.get(PAGEABLE_MEMORY_ACCESS))
+
     @contextlib.asynccontextmanager
     async def lend(self) -> AsyncIterator[Executor]:
-        """The executor without a context, within a turn of the borrower's, who may leave a context behind.
+        """The executor. The borrower opens a context in a turn of its own, fresh or emptied of what was verified, and may leave one behind.
 
         Raises:
             Unavailable: It does not start.
         """
         async with self._turns.away():
             executor = await self._executor()
-        if self._device is not None:
-            await self._discard(executor)
-            if self._starting is None:
-                executor = await self._executor()
+        self._context = None
         try:
             yield executor
         finally:
-            await self._discard(executor)
+            if executor.troubled:  # in the turn that failed: its work may still be going on
+                await self._discard(executor)
 
     async def leave(self) -> None:
         """Destroys the context, in a turn, where all went well."""
         await self._opened(give_up=True)
-        if self._device is not None and self._starting is not None:
-            async with self._turns.shared():
-                await self._discard(await self._executor())
+        if self._starting is not None and self._starting.done() and not self._starting.cancelled():
+            executor = await self._executor()
+            if executor.opened:
+                async with self._turns.shared():
+                    await self._discard(executor)
 
     async def close(self) -> None:
         """Ends everything, whatever it is doing."""

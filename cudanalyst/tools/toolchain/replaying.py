@@ -53,6 +53,7 @@ ARENA: Final = "memory_of_init"
 _POISON: Final = (0xA5, 0x5C, 0xD3)
 """What the workspace holds before a call; a different byte from one call to the next."""
 _OUT_OF_MEMORY: Final = 2
+UNREADABLE: Final = "results that the executor wrote cannot be read back: look for a full or failing disk (CUDANALYST_CACHE), and run it again"
 SETUP_S: Final = 120.0
 """Limit on what is not the candidate's time: the context, the module, the memory."""
 
@@ -266,6 +267,8 @@ class Run:
         self._outcome.calling(index)
         await executor.commands(commands, limit_s=self._left())
         found = self._work.read("results", sum(sizes.values()) + PAGE * len(sizes)) or b"" if sizes else b""
+        if any(size and len(found) < places[name] + size for name, size in sizes.items()):
+            raise Unavailable(UNREADABLE)
         downloads = {name: found[places[name] : places[name] + size] for name, size in sizes.items()}
         if (damage := guard_damage(downloads.pop(WORKSPACE, b""), guard, poison)) is not None:
             self._outcome.violated(index, damage)

@@ -8,7 +8,7 @@ memory of the candidate's process: this stops whoever can write files, not whoev
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 VARIABLE: Final = "CUDANALYST_SEAL"
@@ -39,17 +39,29 @@ def digest(contents: bytes) -> str:
     return hashlib.blake2b(contents, digest_size=_KEY_BYTES).hexdigest()
 
 
-def changed_download(
-    records: Iterable[Mapping[str, Any]], downloads: Iterable[Mapping[str, bytes]]
-) -> tuple[int, str] | None:
-    """The first result that is not what the engine wrote: index of its call and name of the buffer; None if there is none."""
+def vouched_downloads(
+    records: Sequence[Mapping[str, Any]], downloads: Sequence[Mapping[str, bytes]]
+) -> tuple[tuple[Mapping[str, bytes], ...], tuple[int, str] | None]:
+    """The results that the engine's digests stand for, and the first that somebody else has written: index of its call and name of the buffer.
+
+    The engine writes a file, then its digest, and the call's answer after all of them. A process that is ended in between leaves a file without a
+    digest: it is no result, and says nothing against anyone. Somebody else's is a file that differs from its digest, or has none though its call was answered.
+    """
     written = {
         (record.get("index"), record.get("buffer")): record.get("digest")
         for record in records
         if record["type"] == "download"
     }
+    answered = {record.get("index") for record in records if record["type"] == "call" and record.get("status") == "ok"}
+    kept: list[Mapping[str, bytes]] = []
+    changed: tuple[int, str] | None = None
     for index, contents in enumerate(downloads):
+        own: dict[str, bytes] = {}
         for name, data in contents.items():
-            if written.get((index, name)) != digest(data):
-                return index, name
-    return None
+            said = written.get((index, name))
+            if said is not None and said == digest(data):
+                own[name] = data
+            elif said is not None or index in answered:
+                changed = changed or (index, name)
+        kept.append(own)
+    return tuple(kept), changed

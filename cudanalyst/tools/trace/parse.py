@@ -56,6 +56,10 @@ class MalformedTrace(Exception):
         super().__init__(f"line {line}: {self.text}")
 
 
+class UnfinishedTrace(MalformedTrace):
+    """The bytes may be the beginning of a trace: whoever wrote it was ended, or somebody wrote half a one."""
+
+
 class _Bad(Exception):
     """What is wrong with a line."""
 
@@ -261,7 +265,7 @@ def _lines(data: bytes) -> list[str]:
     if lines[0] != HEADER:
         raise MalformedTrace(1, f"the first line is {lines[0][:80]!r} and not {HEADER!r}")
     if lines.pop() or len(lines) < 2:
-        raise MalformedTrace(len(lines) + 1, "the trace ends before its last record")
+        raise UnfinishedTrace(len(lines) + 1, "the trace ends before its last record")
     return lines
 
 
@@ -269,7 +273,7 @@ def _status(lines: list[str]) -> int:
     words = _Words(lines[-1])
     try:
         if words.next("the last record") != "end":
-            raise _Bad("the last record is not `end`")
+            raise UnfinishedTrace(len(lines), "the last record is not `end`")
         status = words.number("the status", -1 - I32, I32)
         words.end()
     except _Bad as bad:

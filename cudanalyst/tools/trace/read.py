@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 
 from cudanalyst.tools.trace.order import without_idle_events
-from cudanalyst.tools.trace.parse import HEADER, MalformedTrace, parse_trace
+from cudanalyst.tools.trace.parse import HEADER, MalformedTrace, UnfinishedTrace, parse_trace
 from cudanalyst.tools.trace.records import CallError, Operation, Refusal
 from cudanalyst.tools.trace.table import Table
 from cudanalyst.tools.trace.verify import Unacceptable, verify
@@ -35,6 +35,8 @@ class Junk:
 
     reason: str
     line: int | None = None
+    unfinished: bool = False
+    """As a recorder that was ended while it wrote may leave it too: how its process ended says whose fault that is."""
 
 
 Reading = Operations | Refusal | Junk
@@ -61,7 +63,7 @@ def read_trace(data: bytes | None, table: Table, index: int | None) -> Reading:
             return trace.refusal
         refusal = verify(trace, table, index)
     except (MalformedTrace, Unacceptable) as error:
-        return Junk(error.text, error.line)
+        return Junk(error.text, error.line, isinstance(error, UnfinishedTrace))
     if refusal is not None:
         return refusal
     return Operations(trace.operations, trace.status, trace.error, trace.queries, hashlib.sha256(data).hexdigest())

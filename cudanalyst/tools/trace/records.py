@@ -167,11 +167,16 @@ RefusalKind = Literal["contract", "unrecordable"]
 
 @dataclass(frozen=True)
 class Refusal:
-    """A call that the recorder did not take. `contract`: the candidate must change it; `unrecordable`: only `native` can run it."""
+    """A call that the recorder did not take. `contract`: forbidden, so that nothing runs it; `unrecordable`: only `native` can run it."""
 
     kind: RefusalKind
     call: str
     text: str
+
+    @property
+    def message(self) -> str:
+        """One sentence for people: `text` goes on after the call's name."""
+        return f"{self.call} {self.text}"
 
 
 @dataclass(frozen=True)

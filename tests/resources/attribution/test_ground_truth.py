@@ -8,15 +8,14 @@ from hypothesis import strategies as st
 from cudanalyst.errors import BadRequest
 from cudanalyst.kernels.problem import Fault
 from cudanalyst.resources.attribution import game
-from cudanalyst.resources.attribution.attribute import attribute
+from cudanalyst.resources.attribution.analysis import analyse
 from cudanalyst.resources.attribution.enumerate import enumerated_values
 from cudanalyst.resources.attribution.ground_truth import compare, pool
+from cudanalyst.resources.attribution.plan import AnalysisPlan
 from cudanalyst.resources.attribution.planted import planted_moebius, planted_values, visible
-from cudanalyst.resources.attribution.table import Observation
+from cudanalyst.resources.report.view import attribution_of, leads
 from cudanalyst.resources.trials import Outcome
-
-PLAYERS = ("analyzer", "debugger", "profiler")
-COALITIONS = [game.members(mask, PLAYERS) for mask in range(8)]
+from tests.resources.attribution.trial_rows import COALITIONS, PLAYERS, row
 
 
 def fault(name, *visible_in, level="passed"):
@@ -119,13 +118,18 @@ def truths():
     return np.where(has_profiler, distracted, calm), enumerated
 
 
-def observed(v, repeats, rng):
-    return [
-        Observation(problem=f"p{g}", checkpoint=f"c{g}", block=r, coalition=coalition, success=bool(rng.random() < p))
-        for g in range(3)
-        for r in range(repeats)
-        for coalition, p in zip(COALITIONS, v, strict=True)
-    ]
+def attributed(v, repeats, rng):
+    """The attribution at `passed` of an experiment drawn from a game, on three problems."""
+    found = analyse(
+        [
+            row(coalition, rung="passed" if rng.random() < p else None, problem=f"p{g}", checkpoint=f"c{g}", block=r)
+            for g in range(3)
+            for r in range(repeats)
+            for coalition, p in zip(COALITIONS, v, strict=True)
+        ],
+        AnalysisPlan(levels=("passed",)),
+    )
+    return attribution_of(found, leads(found)[0])
 
 
 def test_planted_equals_enumerated_and_lies_inside_most_intervals():
@@ -134,13 +138,13 @@ def test_planted_equals_enumerated_and_lies_inside_most_intervals():
     units = [(f"p{g}", f"c{g}") for g in range(3)]
     inside = of = 0
     for seed in range(20):
-        attribution = attribute({"passed": observed(enumerated, 10, np.random.default_rng(seed))}, PLAYERS)
+        attribution = attributed(enumerated, 10, np.random.default_rng(seed))
         truth = compare(
             attribution,
             planted={"passed": dict.fromkeys(units, planted)},
             enumerated={"passed": dict.fromkeys(units, enumerated)},
         )
-        assert truth.equal == truth.equal_of == len(truth.comparisons) == 8 + 3 + 3 + 3 + 3 + 3
+        assert truth.equal == truth.equal_of == len(truth.comparisons) == 8 + 3 + 3 + 1 + 3 + 3 + 3 + 3 + 7
         inside, of = inside + truth.inside, of + truth.inside_of
     assert 0.93 <= inside / of <= 0.99
 
@@ -150,7 +154,7 @@ def test_a_tool_that_hides_the_fault_breaks_planted_is_enumerated():
     blind = {coalition: dict.fromkeys(("mend", "unroll", "rename"), 1 / 3) for coalition in COALITIONS}
     results = {"mend": outcome(passed=True), "unroll": outcome(), "rename": outcome()}
     enumerated = enumerated_values(blind, results, PLAYERS, "passed")
-    attribution = attribute({"passed": observed(enumerated, 5, np.random.default_rng(0))}, PLAYERS)
+    attribution = attributed(enumerated, 5, np.random.default_rng(0))
     truth = compare(
         attribution, planted={"passed": {("p0", "c0"): planted}}, enumerated={"passed": {("p0", "c0"): enumerated}}
     )
@@ -165,7 +169,7 @@ def test_a_tool_that_hides_the_fault_breaks_planted_is_enumerated():
 
 def test_a_wrong_estimator_falls_outside_the_interval():
     planted, enumerated = truths()
-    attribution = attribute({"passed": observed(1 - enumerated, 20, np.random.default_rng(0))}, PLAYERS)
+    attribution = attributed(1 - enumerated, 20, np.random.default_rng(0))
     truth = compare(attribution, planted={"passed": {("p0", "c0"): planted}})
     assert truth.inside < 0.6 * truth.inside_of
     assert truth.equal_of == 0

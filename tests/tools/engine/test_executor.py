@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import hashlib
 import json
 import os
@@ -50,6 +51,8 @@ class Place:
     engine: EngineInstallation
     image: Path
     work: Path
+    driver: Path | None = None
+    """None: the engine's."""
 
     @contextlib.asynccontextmanager
     async def start(
@@ -58,7 +61,10 @@ class Place:
         """An executor on the engine's driver, its report in the work folder."""
         environment.setdefault("CUDANALYST_REPORT", str(self.work / "report.jsonl"))
         command = ExecutorCommand(
-            self.engine.executor, plainly(self.work, environment), self.engine.library_dir / "libcuda.so.1", prefix
+            self.engine.executor,
+            plainly(self.work, environment),
+            self.driver or self.engine.library_dir / "libcuda.so.1",
+            prefix,
         )
         async with start_executor(command, timeout_s=timeout_s) as executor:
             yield executor
@@ -101,6 +107,20 @@ def image(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(engine: EngineInstallation, image: Path, tmp_path: Path) -> Place:
     """Where a test works."""
     return Place(engine, image, tmp_path)
+
+
+@pytest.fixture(scope="module")
+def late_driver(engine: EngineInstallation, toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A driver whose copies from pageable memory arrive as late as CUDA allows."""
+    library = tmp_path_factory.mktemp("late") / "late_driver.so"
+    real = engine.library_dir / "libcuda.so.1"
+    argv = [
+        "g++", "-std=c++17", "-shared", "-fPIC", "-Wl,--no-as-needed", f"-I{toolkit.include}", f'-DENGINE_DRIVER="{real}"',
+        Path(__file__).with_name("late_driver.cpp"), "-o", library, real, f"-Wl,-rpath,{engine.library_dir}",
+    ]  # fmt: skip
+    result = asyncio.run(run_process(argv, timeout_s=120))
+    assert result.exit_status == 0, result.stderr.text
+    return library
 
 
 def word(value: int, size: int) -> str:
@@ -181,6 +201,21 @@ async def test_a_buffer_goes_up_and_comes_down_with_its_guards(place: Place) -> 
         await executor.fill("x", 7)
         await executor.download("x", place.work / "down")
     assert (place.work / "down").read_bytes() == b"\7" * len(data)
+
+
+async def test_a_call_finds_what_was_uploaded_just_before_however_late_the_driver_brings_it(
+    place: Place, late_driver: Path
+) -> None:
+    """Its streams do not wait for the legacy one: a right candidate would be wrong."""
+    late = dataclasses.replace(place, driver=late_driver)
+    async with late.ready() as executor:
+        x, y = await executor.buffer("x", 4 * N, 0), await executor.buffer("y", 4 * N, GUARD)
+        await executor.trace("t", "m", place.trace("t", twice(x, y)))
+        for turn in range(3):
+            contents = struct.pack(f"{N}f", *(float(turn + i) for i in range(N)))
+            (place.work / "x").write_bytes(contents)
+            await executor.commands([("fill", "y", 0xA5), ("upload", "x", place.work / "x"), ("call", "t")])
+            assert await floats(executor, place, "y") == tuple(2.0 * (turn + i) for i in range(N))
 
 
 async def test_one_file_may_hold_several_buffers(place: Place) -> None:

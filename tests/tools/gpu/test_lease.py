@@ -361,3 +361,25 @@ async def test_what_was_held_is_counted_by_kind(tmp_path):
             pass
     assert {mode: totals.count for mode, totals in leases.totals.items()} == {"shared": 2, "exclusive": 1}
     assert all(totals.held_s > 0 for totals in leases.totals.values())
+
+
+@pytest.mark.parametrize(("patience_s", "first"), [(60.0, "alone"), (0.0, "beside")])
+async def test_who_is_timed_goes_before_those_who_share_and_came_little_earlier(
+    tmp_path, monkeypatch, patience_s, first
+):
+    monkeypatch.setattr("cudanalyst.tools.gpu.lease.SHARED_PATIENCE_S", patience_s)
+    order: list[str] = []
+    arrived = asyncio.Event()
+
+    async def client(name: str, mode: str) -> None:
+        # Each is another server.
+        async with Leases(tmp_path).hold([GPU], wait_s=30, ahead=lambda _: arrived.set(), mode=mode):
+            order.append(name)
+
+    async with asyncio.TaskGroup() as group, Leases(tmp_path).hold([GPU], wait_s=0):
+        for name, mode in (("beside", "shared"), ("alone", "exclusive")):
+            arrived.clear()
+            group.create_task(client(name, mode))
+            await arrived.wait()
+    assert order[0] == first
+    assert sorted(order) == ["alone", "beside"]

@@ -290,6 +290,19 @@ async def test_an_idle_process_ends_by_itself_and_the_next_request_starts_anothe
 
 
 @pytest.mark.anyio
+async def test_a_process_that_was_launched_takes_its_device_with_the_first_request():
+    async with GpuOracle(arrays="numpy") as oracle:
+        await oracle.launch()
+        first = oracle._worker
+        assert first.alive
+        assert oracle.opened is None
+        await oracle.launch()
+        opened = await oracle.start()
+        assert oracle._worker is first
+    assert opened.device == "host"
+
+
+@pytest.mark.anyio
 async def test_an_array_module_that_is_missing_says_what_to_install():
     async with GpuOracle(arrays="cupy", environment={"PYTHONPATH": without_cupy()}) as oracle:
         with pytest.raises(OracleFailed, match=r"pip install 'cudanalyst\[gpu\]'"):

@@ -107,12 +107,14 @@ class FakeRig:
     """`US NOISE` and words of the fake driver."""
     sets: int = 4
     repeatable: bool = True
+    light: bool = False
     most_placements: int = 24
     flaw: Callable[[Sequence[int]], Flaw | None] = lambda _: None
     extra_records: tuple[str, ...] = ()
     launches: Mapping[Side, int] = field(default_factory=dict)
     placed: list[tuple[int, Side]] = field(default_factory=list)
     filled: list[tuple[int, ...]] = field(default_factory=list)
+    foreseen: list[tuple[int, ...]] = field(default_factory=list)
     poisons: int = 0
     _ready: bool = False
 
@@ -141,6 +143,9 @@ class FakeRig:
 
     def traces(self, side: Side, placement: int) -> tuple[str, ...]:
         return tuple(f"{side}{placement}.{i}" for i in range(self.sets))
+
+    async def foresee(self, contents: Sequence[int]) -> None:
+        self.foreseen.append(tuple(contents))
 
     async def fill(self, contents: Sequence[int], pattern: Literal[0, 1]) -> None:
         self.filled.append(tuple(contents))

@@ -4,7 +4,8 @@
 // since it last ran), `saves=SHARE` (likewise spares that share), `patient=CALLS` (only after as many calls without a pause of more than 1 us),
 // `code=US` (takes longer after another kernel than after itself), `pending` (the driver says that own streams are busy), `stream` (moves 48 bytes for each of its fourth argument, as often as the fifth says).
 // FAKE_* variables: SEED; COLD_CODE_US, PLACE_US, ORDER_US (what cold code costs: on average, spread by place, more for each module loaded
-// later in a pair); CLOCK_RATE (of the clock that kernels read); QUEUE (launches after which the host waits for the device, gate or not); L2_MIB; LAUNCH_US.
+// later in a pair); CLOCK_RATE (of the clock that kernels read); QUEUE (launches after which the host waits for the device, gate or not); L2_MIB; LAUNCH_US;
+// FOREIGN_CALLS (as many calls are held up by somebody else, every other one).
 #include <cuda.h>
 
 #include <cmath>
@@ -116,6 +117,9 @@ double candidate_us(Kernel& kernel, CUdeviceptr first, double moved, bool overla
   if (last_run != &kernel) us += kernel.code_us;
   last_run = &kernel;
   us *= std::exp(kernel.noise * normal());
+  // Somebody who takes no lease: so many calls are held up, every other one at random.
+  static double held_up = 0;
+  if (held_up++ < setting("FAKE_FOREIGN_CALLS", 0) && normal() > 0) us *= 2;
   if (code_cold) us += std::max(0.0, kernel.place_us);
   code_cold = data_cold = false;
   return us + setting("FAKE_GAP_US", 0.5);

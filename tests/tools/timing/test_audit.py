@@ -6,9 +6,10 @@ import pytest
 
 from cudanalyst.tools.gpu.state import DeviceState
 from cudanalyst.tools.gpu.turns import Held
-from cudanalyst.tools.timing.audit import audit
+from cudanalyst.tools.timing.audit import CONFIRMATIONS, audit
 from cudanalyst.tools.timing.commands import Calibration, load_kernels, make_pair, preheat
-from cudanalyst.tools.timing.compare import Settings, compare
+from cudanalyst.tools.timing.compare import compare
+from cudanalyst.tools.timing.conclude import Settings
 from cudanalyst.tools.timing.fresh import Rounds
 from cudanalyst.tools.timing.measure import Measured, Samples
 from cudanalyst.tools.timing.models import Overheads
@@ -111,6 +112,22 @@ def test_one_block_that_was_disturbed_accuses_nobody() -> None:
     found = rounds([80.0, 50.9, 51.0, 50.8], [51.0, 50.9], [101.0])
     assert not found.kept
     assert not found.short
+
+
+def test_two_long_blocks_in_a_row_that_somebody_else_held_up_accuse_nobody() -> None:
+    found = rounds([2630.0, 2640.0], [1650.0, 1655.0], [1660.0], 1660.0, 1660.0)
+    assert found.kept  # so two rounds do not decide
+    for fresh in (1652.0, 1656.0):
+        found.add(fresh, [1650.0, 1655.0], [1660.0], (1660.0, 1660.0))
+    assert not found.kept
+    assert not found.far
+
+
+@pytest.mark.parametrize("us", [300, 4000])
+async def test_a_suspicion_is_confirmed_by_three_rounds_however_long_calls_are(machine, us) -> None:
+    result, rig = await compared(machine, f"{us} 0.001 memo", f"{us} 0.001")
+    assert result.verdict == "suspicious"
+    assert len(rig.filled) == 1 + 1 + CONFIRMATIONS
 
 
 def test_noise_that_hides_what_is_saved_costs_the_credit_but_accuses_nobody() -> None:

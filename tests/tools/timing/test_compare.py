@@ -6,10 +6,11 @@ from dataclasses import replace
 import pytest
 
 from cudanalyst.tools.gpu.state import ComputeProcess, DeviceState
-from cudanalyst.tools.timing.compare import Settings, compare
+from cudanalyst.tools.timing.compare import compare
+from cudanalyst.tools.timing.conclude import Settings
 from cudanalyst.tools.timing.models import Comparison, Floor, Uncompared
 from cudanalyst.tools.timing.rig import Flaw
-from tests.tools.timing.conftest import FakeRig
+from tests.tools.timing.conftest import FakeRig, Refused
 
 pytestmark = pytest.mark.anyio
 STATE = DeviceState(sm_clock_mhz=1980, throttle_reasons=(), processes=(), mps=False)
@@ -93,6 +94,29 @@ async def test_noise_that_hides_the_difference_is_inconclusive_and_says_what_cou
     result, _ = await compared(machine, "5000 0.5", "5000 0.5")
     assert result.verdict == "inconclusive"
     assert result.resolvable > 0.01
+
+
+async def test_a_context_that_was_emptied_serves_the_next_comparison_like_a_fresh_one(machine) -> None:
+    async with machine.start() as connection:
+        found = []
+        for a, b in (("50 0.002", "50 0.002"), ("10.5 0.002", "10 0.002"), ("5 0.002", "5.25 0.002")):
+            rig = FakeRig(machine, connection, {"A": a, "B": b})
+            found.append((await compare(rig, settings(machine)))[0].verdict)
+            await connection.command("empty")
+        with pytest.raises(Refused, match="kernels"):
+            await connection.command("preheat", 10, 0)
+    assert found == ["same", "slower", "faster"]
+
+
+async def test_who_works_on_the_device_without_a_lease_for_a_while_costs_a_second_measurement_and_no_verdict(
+    machine,
+) -> None:
+    foreign = {"foreign_calls": 34}
+    once, _ = await compared(machine, "5000 0.001", "5000 0.001", simulated=foreign)
+    assert (once.verdict, once.notes) == ("same", ())
+    slower, _ = await compared(machine, "5250 0.001", "5000 0.001", simulated=foreign)
+    assert slower.verdict == "slower"
+    assert slower.speedup == pytest.approx(1 / 1.05, abs=0.003)
 
 
 COLD = {"cold_code_us": 2.0, "place_us": 0.15, "order_us": 0.28}

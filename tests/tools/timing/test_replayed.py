@@ -45,6 +45,7 @@ KEEPS_RESULTS = (
 )
 WAITS = HEAD + SOLVE + " { return cudaStreamSynchronize(stream); }"
 READS_BACK = HEAD + SOLVE + " { float x; return cudaMemcpyAsync(&x, a, 4, cudaMemcpyDeviceToHost, stream); }"
+MAKES_A_GRAPH = HEAD + SOLVE + " { cudaGraph_t graph; return cudaGraphCreate(&graph, 0); }"
 
 
 @dataclass
@@ -141,7 +142,9 @@ async def test_results_kept_in_device_memory_fail_the_check_of_later_calls(place
         assert flaw.fault == "wrong"
 
 
-@pytest.mark.parametrize(("text", "fault"), [(WAITS, "contract_violation"), (READS_BACK, None)])
+@pytest.mark.parametrize(
+    ("text", "fault"), [(WAITS, "contract_violation"), (READS_BACK, "contract_violation"), (MAKES_A_GRAPH, None)]
+)
 async def test_what_cannot_be_recorded_names_its_side_and_whose_fault_it_is(place, text, fault) -> None:
     async with place.rig(text) as rig:
         with pytest.raises(SideFailed) as failed:

@@ -1,6 +1,7 @@
 """The `gpu` toolchain without a GPU: on machines that lack something, and whole, with the CPU engine in the place of NVIDIA's driver."""
 
 import asyncio
+import dataclasses
 import os
 import struct
 from pathlib import Path
@@ -14,6 +15,7 @@ from cudanalyst.tools.gpu.oracle_client import GpuOracle
 from cudanalyst.tools.gpu.state import NvmlMonitor, UnknownMonitor
 from cudanalyst.tools.selection import Selection
 from cudanalyst.tools.source import BuildOptions, Source
+from cudanalyst.tools.toolchain.cpu import CpuToolchain
 from cudanalyst.tools.toolchain.discovery import Toolkit
 from cudanalyst.tools.toolchain.executor import start_executor
 from cudanalyst.tools.toolchain.gpu import GpuToolchain
@@ -46,6 +48,11 @@ extern "C" int solve(float* y, const float* x, int n, cudaStream_t s) {
 }
 """
 READS_BACK = "float first; cudaMemcpyAsync(&first, x, 4, cudaMemcpyDeviceToHost, s); cudaStreamSynchronize(s); if (first != 1) return 1;"
+ASKS_IN_INIT = (
+    DOUBLE % "" + 'extern "C" int init(long long n) { float *p, h; return cudaMalloc(&p, 4) || cudaMemset(p, 0, 4) '
+    "|| cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost); }"
+)
+"""Cannot be recorded, and breaks no contract."""
 PARAMETERS = (BufferSpec("y", "f32", "out"), BufferSpec("x", "f32", "in"), ScalarSpec("n", "int"))
 REQUEST = CandidateRequest(
     PARAMETERS,
@@ -179,21 +186,65 @@ async def test_a_candidate_is_recorded_and_replayed_on_the_device(gpu):
 
 
 async def test_what_cannot_be_recorded_runs_native_on_another_runtime_and_is_labelled(gpu):
-    build = await gpu.build(candidate(DOUBLE % READS_BACK))
+    build = await gpu.build(candidate(ASKS_IN_INIT))
     execution = await gpu.execute(build, REQUEST)
     assert execution.how == "returned", execution.reason
     assert doubled(execution)
     assert execution.extra["trust"] == "native"
-    assert "cudaMemcpyAsync" in execution.extra["native_because"]
+    assert execution.extra["native_because"].startswith("cudaMemcpy copies to the host in `init`")
 
 
 async def test_a_native_run_on_the_engine_is_refused_by_the_runner(engine, environment):
     gpu = GpuToolchain(
         driver=engine.library_dir / "libcuda.so.1", runtime=engine.library_dir, monitor=unknown, environment=environment
     )
-    execution = await gpu.execute(await gpu.build(candidate(DOUBLE % READS_BACK)), REQUEST)
-    assert execution.how == "exited"
-    assert "the CPU engine was loaded in place of NVIDIA's CUDA runtime" in execution.stderr
+    execution = await gpu.execute(await gpu.build(candidate(ASKS_IN_INIT)), REQUEST)
+    assert execution.how == "unavailable"  # nothing of the candidate was loaded: no fault of its own
+    assert "the CPU engine was loaded in place of NVIDIA's CUDA runtime" in (execution.reason or "")
+
+
+FORBIDDEN = (
+    """
+static long long which;
+static char page[4096];
+extern "C" int init(long long n) {
+  void* p;
+  which = n;
+  if (n == 4) return cudaMallocManaged(&p, 64);
+  if (n == 5) return cudaMallocHost(&p, 64);
+  return n == 6 ? cudaHostRegister(page, 4096, 0) : 0;
+}
+"""
+    + DOUBLE
+    % (
+        "cudaGraph_t g; if (which == 7) cudaGraphCreate(&g, 0);"
+        "if (which == 1 || which == 7) cudaLaunchHostFunc(s, [](void*) {}, nullptr);"
+        "if (which == 2) cudaDeviceReset();"
+        f"if (which == 3) {{ {READS_BACK} }}"
+    )
+)
+"""By the size `n`: 7 comes after what cannot be recorded."""
+CALLS = {
+    1: "cudaLaunchHostFunc", 2: "cudaDeviceReset", 3: "cudaMemcpyAsync", 4: "managed memory", 5: "pinned memory", 6: "registered memory",
+    7: "cudaLaunchHostFunc",
+}  # fmt: skip
+
+
+async def test_what_the_contract_forbids_ends_the_same_on_both_toolchains(gpu):
+    """A GPU would carry it out."""
+    variable = "__managed__ float kept[16];\n" + DOUBLE % "kept[0] = 1;"
+    cases = [(FORBIDDEN, n, call) for n, call in CALLS.items()] + [(variable, 4, "a __managed__ variable")]
+    for text, n, called in cases:
+        ends = []
+        for toolchain in (gpu, CpuToolchain()):
+            request = dataclasses.replace(REQUEST, sizes={"n": n})
+            execution = await toolchain.execute(await toolchain.build(candidate(text)), request)
+            assert (execution.how, execution.extra["trust"]) == ("returned", "replayed"), execution.reason
+            (call,) = [record for record in execution.report if record["type"] == "call"]
+            ends.append((call["status"], call["message"]))
+        assert ends[0] == ends[1]
+        assert ends[0][0] == "contract"
+        assert str(ends[0][1]).startswith(f"{called} ")
 
 
 async def test_a_program_runs_in_the_sandbox(gpu):
@@ -323,6 +374,48 @@ async def test_a_large_size_is_verified_by_the_oracle_where_the_calls_are_replay
                     found.append(await verify_on_device(case, build, running, on.replaying().recorder, work, oracle))
     assert [judgement.unavailable for judgement in found] == [None, None]
     assert [{one.status for one in judgement.cases} for judgement in found] == [{"passed"}, {"wrong"}]
+
+
+LARGE_ADD = """
+__global__ void k(const float* a, const float* b, float* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) out[i] = a[i] + b[i];
+}
+extern "C" int init(long long n) {
+  float *p, h;
+  if (n == 1) return cudaMalloc(&p, 4) || cudaMemcpy(&h, p, 4, cudaMemcpyDeviceToHost);
+  return n == 2 ? cudaMallocManaged(&p, 4) : 0;
+}
+extern "C" int solve(const float* a, const float* b, float* out, int n, cudaStream_t s) {
+  if (n == 3) cudaLaunchHostFunc(s, [](void*) {}, nullptr);
+  if (n == 4) *(volatile int*)8 = 1;
+  k<<<(n + 255) / 256, 256, 0, s>>>(a, b, out, n);
+  return 0;
+}
+"""
+
+
+async def test_a_large_size_tells_what_is_forbidden_from_what_cannot_be_recorded_and_from_a_crash(gpu):
+    problems = Catalogue.from_environment({})
+    problem, folder = problems.problem("vector_add"), problems.entry("vector_add").folder
+    parts = await gpu._ready()
+    build = await gpu.build(Source(text=LARGE_ADD, problem=problem.id))
+    found = []
+    for n in range(1, 5):
+        case = schedule_of(problem, folder, "test", {"n": n}, labels=("a",), seeds=1, secret=b"secret", timeout_s=60)
+        async with GpuOracle(arrays="numpy") as oracle, gpu.lease() as (lease, _):
+            on = gpu._on_device(parts, lease)
+            with workspace(on.scratch) as work:
+                running = start_executor(on.executor_command(work), timeout_s=120)
+                found.append(await verify_on_device(case, build, running, on.replaying().recorder, work, oracle))
+    unrecorded, *others = found
+    assert "copies to the host in `init`" in (unrecorded.unrecordable or "")
+    assert (unrecorded.cases, unrecorded.unavailable) == ((), None)
+    told = [(one.cases[0].status, one.cases[0].message or "") for one in others]
+    assert [status for status, _ in told] == ["contract_violation", "contract_violation", "crashed"]
+    assert told[0][1].startswith("managed memory is memory that host code reaches too")
+    assert told[1][1].startswith("cudaLaunchHostFunc is not allowed inside solve")
+    assert told[2][1] == "host code was ended by SIGSEGV"
 
 
 TOOL = """#!/bin/sh

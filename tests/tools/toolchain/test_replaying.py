@@ -74,6 +74,7 @@ extern "C" int solve(const float* x, float* y, float a, int what, void* memory, 
       scale<<<1, 128, 0, own>>>(y, x, a, n);
       cudaEventRecord(event, own); cudaStreamWaitEvent(stream, event, 0);
       return 0;
+    case 16: for (int i = 0; i < 4200; i++) scale<<<1, 128, 0, stream>>>(y, x, a, n); return 0;
   }
   return 0;
 }
@@ -181,10 +182,19 @@ async def test_a_broken_contract_is_the_calls_status_with_the_fix(cpu: CpuToolch
 
 
 async def test_what_cannot_be_recorded_runs_natively_and_says_so(cpu: CpuToolchain, build: Build) -> None:
-    execution = await cpu.execute(build, request(1))
+    execution = await cpu.execute(build, request(16))
     assert execution.extra["trust"] == "native"
-    assert execution.extra["native_because"].startswith("cudaMemcpyAsync: copies to the host")
-    assert statuses(execution) == ["contract"]
+    assert execution.extra["native_because"] == "solve asks for more than 4096 operations in one call"
+    assert statuses(execution) == ["ok"]
+    assert values(execution, 0)[2] == 2.0
+
+
+async def test_what_the_contract_forbids_is_never_run_natively(cpu: CpuToolchain, build: Build) -> None:
+    execution = await cpu.execute(build, request(0, 1, 0))
+    assert execution.extra["trust"] == "replayed"
+    assert "native_because" not in execution.extra
+    assert statuses(execution) == ["ok", "contract"]
+    assert "cudaMemcpyAsync copies to the host inside solve" in str(of_type(execution, "call")[1]["message"])
 
 
 async def test_a_crash_of_host_code_ends_at_its_call(cpu: CpuToolchain, build: Build) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cudanalyst.tools.toolchain.paths import PathNames
 from cudanalyst.tools.toolchain.report import read_report
-from cudanalyst.tools.toolchain.seal import NOT_THE_ENGINES, changed_download, digest, line_tag, new_key, open_line
+from cudanalyst.tools.toolchain.seal import NOT_THE_ENGINES, digest, line_tag, new_key, open_line, vouched_downloads
 
 KEY = bytes(range(32))
 NAMES = PathNames("candidate.cu", {})
@@ -56,9 +56,11 @@ def test_results_are_the_engines_unless_one_byte_differs(downloads):
         for index, contents in enumerate(downloads)
         for name, data in contents.items()
     ]
-    assert changed_download(records, downloads) is None
+    assert vouched_downloads(records, downloads) == (tuple(downloads), None)
     for index, contents in enumerate(downloads):
         for name in contents:
             other = [dict(each) for each in downloads]
             other[index][name] += b"!"
-            assert changed_download(records, other) == (index, name)
+            kept, changed = vouched_downloads(records, other)
+            assert changed == (index, name)
+            assert name not in kept[index]

@@ -206,9 +206,9 @@ async def test_the_driver_api_goes_the_same_way(recorder):
         ("allocates_managed", "contract", "cudaMallocManaged", "allocates"),
         ("legacy_stream", "contract", "a kernel launch", "default stream"),
         ("blocking_copy", "contract", "cudaMemcpy", "waits on the host"),
-        ("copies_back", "unrecordable", "cudaMemcpyAsync", "copies to the host"),
-        ("callback", "unrecordable", "cudaLaunchHostFunc", "not allowed"),
-        ("graph", "unrecordable", "cudaGraphCreate", "not implemented"),
+        ("copies_back", "contract", "cudaMemcpyAsync", "copies to the host"),
+        ("callback", "contract", "cudaLaunchHostFunc", "not allowed"),
+        ("graph", "unrecordable", "cudaGraphCreate", "not among what can be recorded"),
         ("asks_for_times", "unrecordable", "cudaEventElapsedTime", "nothing has run"),
         ("copies_into_input", "contract", "a copy", "input `x`"),
         ("fills_input", "contract", "a fill", "input `x`"),
@@ -218,9 +218,11 @@ async def test_the_driver_api_goes_the_same_way(recorder):
         ("uploads_much", "contract", "cudaMemcpyAsync", "more than 64 KB"),
         ("unjoined", "contract", "work on an own stream", "not joined"),
         ("unforked", "contract", "a kernel launch", "fork it first"),
-        ("loads_code", "unrecordable", "cudaLibraryLoadData", ""),
+        ("loads_code", "unrecordable", "cudaLibraryLoadData", "not among what can be recorded"),
         ("launches_much", "unrecordable", "solve", "4096"),
         ("streams_many", "unrecordable", "a stream", "one more than the 63"),
+        ("launches_much_then_calls_back", "contract", "cudaLaunchHostFunc", "not allowed"),
+        ("captures_on_its_own_stream", "unrecordable", "cudaStreamBeginCapture", "not among what can be recorded"),
     ],
 )
 async def test_what_a_trace_cannot_hold_is_refused_by_name(recorder, case, kind, call, text):
@@ -230,13 +232,17 @@ async def test_what_a_trace_cannot_hold_is_refused_by_name(recorder, case, kind,
 
 
 @pytest.mark.parametrize(
-    ("case", "call"),
-    [("pinned", "pinned memory"), ("arena_full", "an allocation"), ("reads_back", "cudaMemcpyFromSymbol")],
+    ("case", "kind", "call"),
+    [
+        ("pinned", "contract", "pinned memory"),
+        ("arena_full", "unrecordable", "an allocation"),
+        ("reads_back", "unrecordable", "cudaMemcpyFromSymbol"),
+    ],
 )
-async def test_what_init_cannot_have_is_refused_and_no_call_follows(recorder, case, call):
+async def test_what_init_cannot_have_is_refused_and_no_call_follows(recorder, case, kind, call):
     recording = await recorder.record(case)
     found = refusal(recording.reading(None))
-    assert (found.kind, found.call) == ("unrecordable", call)
+    assert (found.kind, found.call) == (kind, call)
     assert "solve" not in found.text
     assert "0.trace" not in recording.files
 
@@ -313,7 +319,7 @@ async def test_the_workspace_and_the_variables_are_asked_for_first(recorder):
 async def test_the_workspace_is_asked_for_after_init(recorder):
     refused = await recorder.start("--workspace", await recorder.table("pinned", sets=0))
     assert "workspace" not in refused.files
-    assert b"refused unrecordable pinned memory" in refused.files["workspace.trace"]
+    assert b"refused contract pinned memory" in refused.files["workspace.trace"]
     gave_up = await recorder.start("--workspace", await recorder.table("gives_up", sets=0))
     assert gave_up.files["workspace"] == b"0\n"
 

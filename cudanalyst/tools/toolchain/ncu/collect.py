@@ -4,6 +4,7 @@ ncu replays each launch several times and restores memory between, so a program 
 it once. A hang is ended by the time limit of whoever starts it: ncu, and all that it started, are killed.
 """
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from cudanalyst.tools.selection import Selection
 from cudanalyst.tools.toolchain.discovery import find_tool
 from cudanalyst.tools.toolchain.ncu.argv import LOG, REPORT
 from cudanalyst.tools.toolchain.ncu.log import Log, no_kernels, parse_log
-from cudanalyst.tools.toolchain.ncu.reading import read_report
+from cudanalyst.tools.toolchain.ncu.reading import Reader, reading
 from cudanalyst.tools.toolchain.ncu.reduce import hardware_kernels
 from cudanalyst.tools.toolchain.paths import PathNames, shown_file
 from cudanalyst.tools.toolchain.protocol import Execution
@@ -31,6 +32,7 @@ FINISH_S: Final = 60.0
 """Seconds that ncu may take after the executor's end to write its report."""
 OVERHEAD_S: Final = 30.0
 """Seconds that starting under ncu and its replays may add to a request's own limit."""
+STOCK_FILES: Final = "NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"
 _LOG_BYTES: Final = 4 << 20
 
 
@@ -45,8 +47,10 @@ def find_ncu(environment: Mapping[str, str], root: Path = Path("/")) -> Path | N
 
 
 def tool_environment(work: Path) -> dict[str, str]:
-    """Variables for ncu: its lock and its copies of section files belong in the work directory, not in a shared or missing home."""
-    return {"TMPDIR": str(work), "HOME": str(work)}
+    """Variables for ncu: its lock and its files belong in the work directory, not in a shared or missing home, and section files stay where
+    they are installed: it would copy them all into each new home.
+    """
+    return {"TMPDIR": str(work), "HOME": str(work), STOCK_FILES: "1"}
 
 
 @dataclass(frozen=True)
@@ -65,9 +69,13 @@ class Collection:
         return parse_log(text + "\n" + "\n".join(row for row in said.splitlines() if row.startswith("==")))
 
     async def kernels(
-        self, process: ProcessResult | None, names: PathNames, code: Mapping[str, Sequence[Decoded]] | None = None
+        self,
+        process: ProcessResult | None,
+        names: PathNames,
+        code: Mapping[str, Sequence[Decoded]] | None = None,
+        reader: Reader | None = None,
     ) -> tuple[HardwareKernel, ...]:
-        """What was measured; `code` is the disassembly of the kernels by symbol, where there is one.
+        """What was measured; `code` is the disassembly of the kernels by symbol, where there is one, and `reader` one that was started before.
 
         Raises:
             Unavailable: ncu failed, or nothing was profiled; the text says why and what to do.
@@ -80,7 +88,9 @@ class Collection:
             raise Unavailable(
                 no_kernels(log, self.selection.kernel) if log.nothing else "Nsight Compute wrote no report"
             )
-        report = await read_report(written, self.ncu)
+        async with contextlib.AsyncExitStack() as stack:
+            own = reader if reader is not None else await stack.enter_async_context(reading())
+            report = await own.read(written, self.ncu, code)
         kernels = hardware_kernels(report, show_file=lambda path: shown_file(path, names), passes=log.passes, code=code)
         if not kernels:
             raise Unavailable(no_kernels(log, self.selection.kernel))
@@ -93,6 +103,7 @@ async def with_counters(
     collection: Collection,
     names: PathNames,
     code: Mapping[str, Sequence[Decoded]] | None = None,
+    reader: Reader | None = None,
 ) -> Execution:
     """Adds what ncu collected to an execution; one that did not end well stays as it is, unless ncu is to blame.
 
@@ -101,7 +112,7 @@ async def with_counters(
     if execution.how == "unavailable":
         return execution
     try:
-        kernels = await collection.kernels(process, names, code)
+        kernels = await collection.kernels(process, names, code, reader)
     except Unavailable as error:
         failed = collection.log(process).failure() is not None
         if execution.how != "returned" and not failed:

@@ -3,12 +3,13 @@
 Which counters share a replay pass was found with NVIDIA's own scheduler for GH100 (CUPTI's host API of CUDA 13.0). `sm__throughput` alone
 takes eight passes, since it is a maximum over every rarely used unit; its parts that decide real kernels fit into three together with
 those of DRAM, L2 and L1. `STANDARD` therefore asks for the parts and takes the maximum itself, as ncu's breakdown does. The order in a
-set matters: counters are packed into passes in this order.
+set matters: counters are packed into passes in this order. One counter can cost a pass of its own: `l1tex__f_wavefronts` (texture filtering) did,
+so texture work is seen by its instructions.
 """
 
 from typing import Final
 
-from cudanalyst.tools.toolchain.ncu.names import FLOPS, NAMES, UNITS
+from cudanalyst.tools.toolchain.ncu.names import NAMES, UNITS
 
 _PCT: Final = "avg.pct_of_peak_sustained_elapsed"
 SAMPLING: Final = ("group:smsp__pcsamp_warp_stall_reasons", "smsp__pcsamp_sample_count")
@@ -97,7 +98,6 @@ STANDARD: Final = (
     "smsp__warps_eligible.avg.per_cycle_active",
     "sm__inst_executed_pipe_tensor.sum",
     "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained",
-    *FLOPS,
     *SAMPLING,
     *INSTRUCTION_COUNTERS,
 )

@@ -72,13 +72,6 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
 }
 """Our name to ncu's names, newest first; the first that has a value counts."""
 
-FLOPS: Final[dict[str, tuple[str, float]]] = {
-    f"smsp__sass_thread_inst_executed_op_{letter}{word}_pred_on.sum": (kind, operations * lanes)
-    for letter, kind, lanes in (("f", "fp32", 1.0), ("d", "fp64", 1.0), ("h", "fp16", 2.0))
-    for word, operations in (("add", 1.0), ("mul", 1.0), ("fma", 2.0))
-}
-"""Counters of arithmetic instructions: their class, and operations a thread and instruction (half precision works on pairs)."""
-
 UNITS: Final[dict[str, tuple[str, ...]]] = {
     "dram": (f"gpu__dram_throughput.{_PCT}", f"dram__cycles_active.{_PCT}", f"fbpa__dram_sectors.{_PCT}"),
     "l2": (
@@ -95,7 +88,7 @@ UNITS: Final[dict[str, tuple[str, ...]]] = {
         f"l1tex__data_pipe_lsu_wavefronts.{_PCT}",
         f"l1tex__lsuin_requests.{_PCT}",
         f"l1tex__lsu_writeback_active.{_PCT}",
-        f"l1tex__f_wavefronts.{_PCT}",
+        f"sm__inst_executed_pipe_tex.{_PCT}",
         f"l1tex__data_bank_writes.{_PCT}",
         f"l1tex__data_bank_reads.{_PCT}",
         f"l1tex__tex_writeback_active.{_PCT}",
@@ -106,7 +99,7 @@ UNITS: Final[dict[str, tuple[str, ...]]] = {
         f"sm__mio2rf_writeback_active.{_PCT}",
         f"sm__mio_pq_read_cycles_active.{_PCT}",
         f"sm__mio_pq_write_cycles_active.{_PCT}",
-        f"sm__inst_executed_pipe_tex.{_PCT}",
+        f"l1tex__f_wavefronts.{_PCT}",
         f"sm__inst_executed_pipe_tma.{_PCT}",
     ),
     "atomic": (f"lts__d_atomic_input_cycles_active.{_PCT}",),

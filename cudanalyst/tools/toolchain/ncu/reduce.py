@@ -4,7 +4,6 @@ Counts add; ratios and percentages are means weighted by duration. A unit's shar
 as in ncu's own breakdown. Machine instructions give the instruction mix, since their counters say how often each was executed.
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -20,24 +19,16 @@ from cudanalyst.tools.hardware import (
 from cudanalyst.tools.sass import Decoded, decode_text
 from cudanalyst.tools.text import clean, one_line
 from cudanalyst.tools.toolchain.ncu.launches import Launches, integer
-from cudanalyst.tools.toolchain.ncu.names import FLOPS, STALL_PREFIX, STALLS, UNITS
+from cudanalyst.tools.toolchain.ncu.names import STALL_PREFIX, STALLS, UNITS
+from cudanalyst.tools.toolchain.ncu.operations import operations_by_type
 from cudanalyst.tools.toolchain.ncu.report import Action, Instruction, Report
 from cudanalyst.tools.toolchain.ncu.table import Decodings, measured_lines, memory_rows
 
 RULES_KEPT: Final = 12
 _PERCENT: Final = 100.0
+_MAINLY: Final = 0.55
+"""Beyond half by more than ncu's printed digits can hide: a store by every warp gives exactly half, and its pages two decimals of a percentage."""
 _LIMITERS: Final[tuple[Limiter, ...]] = ("warps", "blocks", "registers", "shared_memory", "barriers")
-_SHAPE: Final = re.compile(r"^(?:HMMA|IMMA|DMMA|QMMA)\.(\d+)")
-_GROUP_SHAPE: Final = re.compile(r"^(?:HGMMA|QGMMA|IGMMA)\.(\d+)x(\d+)x(\d+)")
-_MMA: Final = {
-    "1688": (16, 8, 8),
-    "16816": (16, 8, 16),
-    "16832": (16, 8, 32),
-    "884": (8, 8, 4),
-    "1684": (16, 8, 4),
-    "16864": (16, 8, 64),
-    "8816": (8, 8, 16),
-}
 
 
 def hardware_kernels(
@@ -56,47 +47,44 @@ def hardware_kernels(
         code: Disassembly by symbol. It knows where inlined code was called from, and the lines that a CSV page lacks.
     """
     groups: dict[tuple[object, ...], list[Action]] = {}
-    for action in (_placed(action, code or {}) for action in report.actions):
+    for action in report.actions:
         groups.setdefault((action.name, action.grid, action.block), []).append(action)
-    kernels = [_kernel(actions, report.reader, show_file, passes) for actions in groups.values()]
+    kernels = [_kernel(actions, report.reader, show_file, passes, code or {}) for actions in groups.values()]
     return tuple(sorted(kernels, key=lambda kernel: -(kernel.duration_us or 0.0)))
 
 
-def _placed(action: Action, code: Mapping[str, Sequence[Decoded]]) -> Action:
-    """The launch with its instructions at the places of the disassembly, if that is of the same code."""
+def _decoded(action: Action, code: Mapping[str, Sequence[Decoded]]) -> Decodings:
+    """The launch's instructions with what they do: as the disassembly says, if that is of the same code, else as ncu says."""
     only = next(iter(code.values())) if len(code) == 1 else ()
     places = {one.offset: one for one in (code.get(action.symbol, ()) if action.symbol else only)}
-
-    def same(one: Instruction) -> bool:
-        place = places.get(one.offset)
-        decoded = decode_text(one.offset, one.text)
-        return place is not None and decoded is not None and place.text == decoded.text
-
-    if not places or not all(map(same, action.instructions)):
-        return action
-    moved = [
-        one.model_copy(update={"file": places[one.offset].file, "line": places[one.offset].line})
+    told = [
+        (one, decode_text(one.offset, one.text, one.file, one.line) if one.text is not None else places.get(one.offset))
         for one in action.instructions
     ]
-    return action.model_copy(update={"instructions": tuple(moved)})
+
+    def same(one: Instruction, said: Decoded | None) -> bool:
+        place = places.get(one.offset)
+        return place is not None and said is not None and place.text == said.text
+
+    return [(one, places[one.offset]) for one, _ in told] if places and all(same(*pair) for pair in told) else told
 
 
 def _kernel(
-    actions: Sequence[Action], reader: str, show_file: Callable[[str], str | None], passes: int | None
+    actions: Sequence[Action],
+    reader: str,
+    show_file: Callable[[str], str | None],
+    passes: int | None,
+    code: Mapping[str, Sequence[Decoded]],
 ) -> HardwareKernel:
     launches = Launches(actions)
     first = actions[0]
     duration = launches.total("duration_ns")
-    decoded = [
-        (one, decode_text(one.offset, one.text, one.file, one.line))
-        for action in actions
-        for one in action.instructions
-    ]
+    decoded = [pair for action in actions for pair in _decoded(action, code)]
     stalls = _stalls(actions, launches)
     samples = launches.total("samples")
     active, elapsed = launches.mean("sm_cycles_active"), launches.mean("sm_cycles_elapsed")
     tensor = _executed(decoded, lambda one: one.text if one.kind == "tensor" else None)
-    flops = _flops_by_type(launches, tensor, _constants(decoded))
+    flops = operations_by_type(decoded, tensor)
     static, dynamic = launches.mean("static_shared_bytes"), launches.mean("dynamic_shared_bytes")
     hz = launches.mean("sm_hz")
     return HardwareKernel(
@@ -150,39 +138,10 @@ def _units(launches: Launches) -> dict[str, float]:
     shared = launches.total("shared_wavefronts")
     # The data path takes one wavefront a cycle and SM.
     wavefronts = busy / _PERCENT * cycles * sms * launches.count if busy and cycles and sms else None
-    if "l1" in shares and wavefronts and shared is not None and 2 * shared > wavefronts:
+    if "l1" in shares and wavefronts and shared is not None and shared > _MAINLY * wavefronts:
         # One data path serves both; the larger part of its wavefronts names it, as in the CPU engine's model.
         shares["shared_memory"] = shares.pop("l1")
     return shares
-
-
-def _flops_by_type(launches: Launches, tensor: dict[str, int], constants: float) -> dict[str, float]:
-    totals: dict[str, float] = {}
-    for name, (kind, operations) in FLOPS.items():
-        if (count := launches.raw_total(name)) is not None:
-            totals[kind] = totals.get(kind, 0.0) + count * operations
-    if "fp16" in totals:
-        totals["fp16"] = max(0.0, totals["fp16"] - 4.0 * constants)
-    for form, count in tensor.items():
-        if each := _tensor_operations(form):
-            totals["tensor"] = totals.get("tensor", 0.0) + count * each
-    return totals
-
-
-def _constants(decoded: Decodings) -> float:
-    """Threads that loaded a constant with an HFMA2, which the counters take for four operations each."""
-    return sum(
-        one.values.get("threads_executed", 0.0) for one, found in decoded if found is not None and found.constant
-    )
-
-
-def _tensor_operations(form: str) -> float | None:
-    """Operations of one warp's execution of a matrix instruction; a warpgroup's instruction is executed by four warps."""
-    if match := _GROUP_SHAPE.match(form):
-        return 2.0 * int(match[1]) * int(match[2]) * int(match[3]) / 4.0
-    if (match := _SHAPE.match(form)) and (shape := _MMA.get(match[1])):
-        return 2.0 * shape[0] * shape[1] * shape[2]
-    return None
 
 
 def _roofline(launches: Launches, flops: dict[str, float], duration_ns: float | None) -> RooflinePoint:

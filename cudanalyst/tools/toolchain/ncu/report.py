@@ -30,7 +30,8 @@ class Instruction(Frozen):
 
     offset: int
     """From the kernel's first instruction, in bytes."""
-    text: str
+    text: str | None = None
+    """None where the reader left it to the disassembly of the same code, as it does file and line."""
     file: str | None = None
     line: int | None = None
     values: dict[str, float] = {}

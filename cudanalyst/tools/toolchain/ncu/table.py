@@ -93,10 +93,15 @@ def _bytes(sectors: float | None) -> float | None:
 def measured_lines(decoded: Decodings, show_file: Callable[[str], str | None]) -> tuple[MeasuredLine, ...]:
     """Source lines with their instructions' counters, most samples first."""
     groups: dict[tuple[str | None, int | None], list[tuple[Instruction, Decoded | None]]] = {}
+    shown_as: dict[str, str | None] = {}
     for one, instruction in decoded:
-        shown = show_file(one.file) if one.file else None
-        if shown is not None and one.line:
-            groups.setdefault((shown, one.line), []).append((one, instruction))
+        file, line = (instruction.file, instruction.line) if instruction is not None else (one.file, one.line)
+        if not file or not line:
+            continue
+        if file not in shown_as:
+            shown_as[file] = show_file(file)
+        if (shown := shown_as[file]) is not None:
+            groups.setdefault((shown, line), []).append((one, instruction))
     everything = sum(one.values.get("samples", 0.0) for one, _ in decoded)
     lines = [_line(place, found, everything) for place, found in groups.items()]
     lines.sort(key=lambda line: (-(line.samples or 0), -(line.warp_instructions or 0)))

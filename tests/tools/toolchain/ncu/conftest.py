@@ -1,4 +1,4 @@
-"""What Nsight Compute 2025.3.1 wrote on an H200 about the kernels of probe.cu (here), of a plain stream alone (one_*.csv.gz), and of two matrix products (gemm_*.csv)."""
+"""What Nsight Compute 2025.3.1 wrote on an H200 about the kernels of probe.cu (here), of a plain stream alone (one_*.csv.gz), of all of them in one program and nine passes (nine*), and of two matrix products (gemm_*.csv)."""
 
 import gzip
 import json

@@ -16,7 +16,8 @@ WORK = Path("/build dir")
 
 def prefix(**fields) -> list[str]:
     only = fields.pop("only_between", True)
-    return [str(part) for part in collect_prefix(NCU, WORK, Selection(**fields), only_between=only)]
+    version = fields.pop("version", None)
+    return [str(part) for part in collect_prefix(NCU, WORK, Selection(**fields), only_between=only, version=version)]
 
 
 def value_of(argv: list[str], option: str) -> str:
@@ -29,6 +30,7 @@ def test_clocks_are_left_alone_and_only_the_application_is_looked_at():
     assert value_of(argv, "--clock-control") == "none"
     assert value_of(argv, "--target-processes") == "application-only"
     assert value_of(argv, "--replay-mode") == "kernel"
+    assert value_of(prefix(version="2025.3.1.0"), "--pipeline-boost-state") == "dynamic"
 
 
 def test_the_executors_own_kernels_stay_out_and_a_programs_are_all_seen():
@@ -53,6 +55,29 @@ def test_the_full_set_adds_sections_for_ncus_own_rules():
     argv = prefix(metrics="full")
     assert [argv[i + 1] for i, part in enumerate(argv) if part == "--section"] == list(FULL_SECTIONS)
     assert "--section" not in prefix()
+
+
+@pytest.mark.parametrize(("metrics", "applied"), [("quick", False), ("standard", False), ("full", True)])
+def test_ncus_own_rules_run_only_where_their_words_are_kept(metrics, applied):
+    argv = prefix(metrics=metrics)
+    assert ("--apply-rules" not in argv) is applied
+    assert applied or value_of(argv, "--apply-rules") == "no"
+
+
+@pytest.mark.parametrize(
+    ("version", "known"),
+    [
+        ("2025.3.1.0", True),
+        ("2026.1.0", True),
+        ("2025.2.1.0", False),
+        ("2022.3", False),
+        (None, False),
+        ("beta", False),
+    ],
+)
+@pytest.mark.parametrize("option", ["--disable-extra-suffixes", "--pipeline-boost-state"])
+def test_an_option_that_older_versions_lack_is_left_out_there(version, known, option):
+    assert (option in prefix(version=version)) is known
 
 
 def test_each_unit_has_a_counter_in_the_quick_set_but_for_those_that_only_standard_has():

@@ -1,6 +1,7 @@
 """Profiling with a stand-in for ncu: a script that starts what it is given and leaves recorded files."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,16 @@ def stand_in(tmp_path):
 
 @pytest.fixture
 def reads(monkeypatch, recorded):
-    async def read(report, ncu):
-        assert report.read_text("utf-8").strip() == "report"
-        return recorded("standard")
+    class Recorded:
+        async def read(self, report, ncu, code):
+            assert report.read_text("utf-8").strip() == "report"
+            return recorded("standard")
 
-    monkeypatch.setattr(collect, "read_report", read)
+    @contextlib.asynccontextmanager
+    async def reading():
+        yield Recorded()
+
+    monkeypatch.setattr(collect, "reading", reading)
 
 
 async def run_program(argv, collection, *, stdin=b"", timeout_s=10.0):
@@ -152,4 +158,9 @@ async def test_cancelling_kills_the_tool(stand_in, tmp_path):
 
 
 def test_the_tools_own_files_stay_in_the_work_directory(tmp_path):
-    assert tool_environment(tmp_path) == {"TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
+    found = tool_environment(tmp_path)
+    assert (found["TMPDIR"], found["HOME"]) == (str(tmp_path), str(tmp_path))
+
+
+def test_section_files_are_not_copied_into_each_new_home(tmp_path):
+    assert tool_environment(tmp_path)["NV_COMPUTE_PROFILER_DISABLE_STOCK_FILE_DEPLOYMENT"] == "1"

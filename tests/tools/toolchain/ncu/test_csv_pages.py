@@ -11,6 +11,7 @@ from cudanalyst.errors import Unavailable
 from cudanalyst.tools.toolchain.ncu.csv_pages import parse_pages
 from cudanalyst.tools.toolchain.ncu.reduce import hardware_kernels
 from cudanalyst.tools.toolchain.ncu.report import base_units, number
+from tests.profile_pages import differences
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +20,15 @@ def kernels(recorded):
         k.name.partition("(")[0]: k
         for k in hardware_kernels(parse_pages(recorded("gemm_raw.csv"), recorded("gemm_source.csv")))
     }
+
+
+def test_printed_pages_say_of_nine_kernels_what_the_package_says(recorded):
+    """A kernel whose every warp stores once gives shared memory's counter exactly half of the wavefronts: rounding must not rename its unit."""
+    printed = hardware_kernels(parse_pages(recorded("nine_raw.csv.gz"), recorded("nine_source.csv.gz")))
+    exact = hardware_kernels(recorded("nine"))
+    assert {kernel.name for kernel in printed} == {kernel.name for kernel in exact}
+    assert len(printed) == 9
+    assert not differences(printed, exact)
 
 
 def test_multiples_of_units_and_separators_are_undone(kernels):

@@ -1,10 +1,12 @@
 """Recorded counters to the stable model: right values, and the same bottleneck from a third of the passes."""
 
+import re
+
 import pytest
 
 from cudanalyst.tools.counter_gain import busiest_unit, measured_bound
 from cudanalyst.tools.hardware import from_records, to_records
-from cudanalyst.tools.sass import Decoded
+from cudanalyst.tools.sass import Decoded, decode_text
 from cudanalyst.tools.toolchain.ncu.reduce import hardware_kernels
 from cudanalyst.tools.toolchain.ncu.report import Action, Instruction, Report
 
@@ -53,6 +55,34 @@ def test_matrix_instructions_give_operations_and_forms(kernels):
     assert kernel.tensor == {"HMMA.16816.F32": 524288}
     assert kernel.flops_by_type["tensor"] == 2.0 * 1024**3
     assert kernel.tensor_instructions == 524288
+
+
+def test_operations_from_single_instructions_are_those_that_the_hardware_counters_say(recorded):
+    """The recorded run asked for both."""
+    for action in recorded("standard").actions:
+        (kernel,) = hardware_kernels(Report(reader="test", actions=(action,)))
+        counted: dict[str, float] = {"fp32": 0.0, "fp64": 0.0}
+        for name, value in action.metrics.items():
+            if match := re.fullmatch(r"smsp__sass_thread_inst_executed_op_([fd])(add|mul|fma)_pred_on\.sum", name):
+                kind = {"f": "fp32", "d": "fp64"}[match[1]]
+                counted[kind] += value * (2.0 if match[2] == "fma" else 1.0)
+        assert {kind: kernel.flops_by_type[kind] for kind in counted} == counted
+        assert sum(counted.values()) > 0 or kernel.name.startswith(("transpose", "wmma"))
+
+
+@pytest.mark.parametrize(
+    ("text", "operations"),
+    [
+        ("@!P0 FFMA R1, R2, R3, R4", {"fp32": 200.0}), ("FFMA2 R2, R4, R6, R8", {"fp32": 400.0}), ("DMUL R2, R4, R6", {"fp64": 100.0}),
+        ("HFMA2.BF16_V2 R1, R2, R3, R4", {"fp16": 400.0}), ("HADD2.F32 R1, -RZ, R2.H0_H0", {}), ("HFMA2.MMA R1, -RZ, RZ, 0, 1", {}),
+        ("FSETP.GT.AND P0, PT, R1, R2, PT", {}), ("IMAD R1, R2, R3, R4", {}),
+    ],
+)  # fmt: skip
+def test_each_arithmetic_instruction_counts_its_operations(text, operations):
+    one = Instruction(offset=0, text=text, values={"threads_executed": 100.0, "executed": 4.0})
+    action = Action(name="k", grid=(1, 1, 1), block=(32, 1, 1), instructions=(one,))
+    (kernel,) = hardware_kernels(Report(reader="test", actions=(action,)))
+    assert {kind: count for kind, count in kernel.flops_by_type.items() if count} == operations
 
 
 def test_constants_loaded_through_the_half_pipe_are_no_arithmetic(kernels):
@@ -142,3 +172,30 @@ def test_nothing_is_made_of_missing_counters():
 def test_records_of_a_report_give_the_kernels_back(kernels):
     before = tuple(kernels("standard").values())
     assert from_records([{"type": "engine"}, {"type": "hardware", "name": 3}, *to_records(before)]) == before
+
+
+def test_what_the_disassembly_says_of_an_instruction_is_worth_its_text(recorded):
+    """Reading the recorded kernels without texts, files and lines gives the same figures, since a disassembly of the same code has them."""
+    report = recorded("standard")
+    code = {
+        action.symbol: [
+            one
+            for each in action.instructions
+            if (one := decode_text(each.offset, each.text, each.file, each.line)) is not None
+        ]
+        for action in report.actions
+    }
+    assert sum(map(len, code.values())) > 1000
+    silent = {"text": None, "file": None, "line": None}
+    bare = report.model_copy(
+        update={
+            "actions": tuple(
+                action.model_copy(
+                    update={"instructions": tuple(one.model_copy(update=silent) for one in action.instructions)}
+                )
+                for action in report.actions
+            )
+        }
+    )
+    assert hardware_kernels(bare, code=code) == hardware_kernels(report)
+    assert not any(kernel.lines or kernel.instruction_mix for kernel in hardware_kernels(bare))

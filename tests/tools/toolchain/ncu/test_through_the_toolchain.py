@@ -1,11 +1,15 @@
 """The whole way of a candidate's profile: recorded, replayed by the executor under a stand-in for ncu, on the CPU engine in the place of a driver."""
 
+import argparse
 import os
 import struct
+import time
 from pathlib import Path
 
 import pytest
 
+from benchmarks import gpu_profile
+from benchmarks.profiling.ways import ways_summary
 from cudanalyst.kernels.catalogue import Catalogue
 from cudanalyst.tools.engine.build import cache_directory, install_engine
 from cudanalyst.tools.gpu.abilities import Ability
@@ -107,3 +111,55 @@ async def test_the_executor_runs_under_the_tool_and_its_report_is_read(gpu, ncu)
     assert r"regex:k\(" in argv
     assert "cudanalyst-executor --control" in argv
     assert Path(home) != Path.home()
+
+
+@pytest.fixture
+def benchmark_here(gpu, ncu, monkeypatch):
+    """The benchmark on this machine: the stand-in, and sizes that the CPU engine gets done."""
+
+    async def abilities(parts):
+        found = Ability(name="counters", status="ok")
+        return ToolAbilities(abilities=(found,), ncu=ncu, versions={"ncu": "2025.3.1.0"})
+
+    monkeypatch.setattr(gpu, "_tool_abilities", abilities)
+    monkeypatch.setattr(gpu_profile, "profile_size", lambda problem, *_, **__: ("test", problem.sizes["test"][0]))
+
+    async def run(**fields):
+        chosen = {
+            "problems": ["vector_add"],
+            "sets": ["standard"],
+            "starts": False,
+            "agreement": False,
+            "variants": None,
+        }
+        options = argparse.Namespace(**{**chosen, **fields})
+        return await gpu_profile.measure(gpu, options, time.perf_counter() + fields.pop("seconds", 60.0))
+
+    return run
+
+
+async def test_the_benchmark_tells_what_each_way_of_starting_ncu_saves(benchmark_here, ncu, capsys, monkeypatch):
+    monkeypatch.setattr(gpu_profile, "MOST_ROUNDS", 1)
+    rows = await benchmark_here(variants=["standard", "no_samples", "ncu_full"])
+    found = ways_summary(rows)
+    ways = found["ways"]
+    assert [name for name, one in ways.items() if "runs" in one] == ["standard", "no_samples", "ncu_full"]
+    assert ways["standard"]["saves_s"] == 0.0
+    assert ways["no_samples"]["exact_counts_differ"] == []
+    assert ways["rules"]["reason"] == "left out: the budget is spent"
+    whole = found["standard_over_ncu_full"]["seconds"]
+    assert (whole["pairs"], whole["confidence"]) == (1, 0.0)
+    assert whole["from_to"] == [whole["median"]] * 2
+    printed = capsys.readouterr().out
+    assert all(name in printed for name in ("standard", "no_samples", "ncu_full"))
+    assert "--set full" in (ncu.parent / "words").read_text("utf-8")
+    assert "--apply-rules" not in (ncu.parent / "words").read_text("utf-8")  # as its users start it
+    assert "--pipeline-boost-state" not in (ncu.parent / "words").read_text("utf-8")
+
+
+async def test_the_benchmark_compares_bottlenecks_of_every_source_that_there_is_time_for(benchmark_here, ncu):
+    rows = await benchmark_here(agreement=True, problems=["vector_add", "matmul"])
+    found = gpu_profile.summary(rows)
+    assert found["same_bottleneck"] == "2 of 2"
+    assert (found["compared_with"], found["left_out"], found["failed"]) == ("full_counters", [], [])
+    assert "--apply-rules no" in (ncu.parent / "words").read_text("utf-8")

@@ -1,5 +1,6 @@
 """The process that reads reports with NVIDIA's package, here with a stand-in of the same interface."""
 
+import asyncio
 import json
 from pathlib import Path
 from textwrap import dedent
@@ -7,7 +8,9 @@ from textwrap import dedent
 import pytest
 
 from cudanalyst.errors import Unavailable
-from cudanalyst.tools.toolchain.ncu.reading import read_report
+from cudanalyst.tools.sass import Decoded
+from cudanalyst.tools.toolchain.ncu import reading as reading_module
+from cudanalyst.tools.toolchain.ncu.reading import read_report, reading
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +51,9 @@ PACKAGE = dedent("""
         def metric_names(self): return list(self.metrics)
         def metric_by_name(self, name): return self.metrics.get(name)
         def source_info(self, pc): return Place(3) if pc == 4096 else None
-        def sass_by_pc(self, pc): return "      FADD R1,   R2, R3"
+        def sass_by_pc(self, pc):
+            TEXTS
+            return "      FADD R1,   R2, R3"
         def rule_results_as_dicts(self):
             return [{"rule_identifier": "R", "name": "N", "rule_message": {"title": "T", "message": "M"}, "speedup_estimation": {"type": 2, "speedup": 12.5}},
                     {"rule_identifier": "Empty", "rule_message": {"message": ""}}]
@@ -70,9 +75,10 @@ PACKAGE = dedent("""
 
 @pytest.fixture
 def package(tmp_path):
-    def make(behaviour: str = "pass") -> tuple[Path, ...]:
+    def make(behaviour: str = "pass", texts: str = "pass", loading: str = "pass") -> tuple[Path, ...]:
         (tmp_path / "site" / "ncu_report").mkdir(parents=True, exist_ok=True)
-        (tmp_path / "site" / "ncu_report" / "__init__.py").write_text(PACKAGE.replace("BEHAVIOUR", behaviour), "utf-8")
+        text = f"{PACKAGE.replace('BEHAVIOUR', behaviour).replace('TEXTS', texts)}\n{loading}\n"
+        (tmp_path / "site" / "ncu_report" / "__init__.py").write_text(text, "utf-8")
         return (tmp_path / "site",)
 
     return make
@@ -104,9 +110,87 @@ async def test_values_and_instructions_are_read_and_nan_is_left_out(report, pack
     assert [(rule.rule, rule.speedup, rule.scope) for rule in action.rules] == [("R", 12.5, "kernel")]
 
 
+FADD, STORE = Decoded(0, "FADD", (), "candidate.cu", 7), Decoded(16, "STG", ("E",), "candidate.cu", 8)
+PADDING = (Decoded(32, "BRA", (), None, None), Decoded(48, "NOP", (), None, None))
+
+
+@pytest.mark.parametrize("code", [(FADD, STORE, *PADDING), (FADD, STORE)])
+async def test_texts_are_left_to_a_disassembly_of_the_same_code(report, package, code):
+    slow = package(texts="raise RuntimeError('asked for a text')")
+    async with reading(package_folders=slow) as reader:
+        (action,) = (await reader.read(report, None, {"_Z1kPf": code})).actions
+    assert [(one.offset, one.text, one.line) for one in action.instructions] == [(0, None, None), (16, None, None)]
+    assert [one.values for one in action.instructions] == [{"executed": 2.0}, {"executed": 3.0}]
+    assert action.instructions[1].stalls == {"barrier": 9}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        {"_Z1kPf": (FADD, STORE, Decoded(32, "EXIT", (), None, None))},
+        {"_Z1kPf": (FADD, *PADDING)},
+        {"_Z1kPf": ()},
+        {"_Z5otherPf": (FADD, STORE)},
+    ],
+    ids=["longer", "shorter", "empty", "another kernel"],
+)
+async def test_texts_of_other_code_than_the_disassembled_are_read(report, package, code):
+    async with reading(package_folders=package()) as reader:
+        (action,) = (await reader.read(report, None, code)).actions
+    assert [one.text for one in action.instructions] == ["FADD R1, R2, R3"] * 2
+    assert action.instructions[0].line == 3
+
+
+async def test_the_reader_loads_the_package_before_there_is_a_report(report, package, tmp_path):
+    mark = tmp_path / "loaded"
+    folders = package(loading=marks(mark))
+    report.rename(tmp_path / "later")
+    async with reading(package_folders=folders) as reader:
+        await written(mark)
+        (tmp_path / "later").rename(report)
+        assert (await reader.read(report, None)).reader == "ncu_report 9.9"
+    assert len(mark.read_text("utf-8").split()) == 1
+
+
+async def test_a_reader_of_which_nothing_is_asked_ends_with_its_context(package, tmp_path):
+    mark = tmp_path / "loaded"
+    async with reading(package_folders=package(loading=marks(mark))):
+        pid = await written(mark)
+        assert Path(f"/proc/{pid}").exists()
+    assert not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_reader_whose_package_does_not_load_says_so_when_it_is_asked(report, package):
+    async with reading(package_folders=package(loading="raise ImportError('no such symbol')")) as reader:
+        with pytest.raises(Unavailable, match=r"does not load \(no such symbol\).*pip install"):
+            await reader.read(report, None)
+
+
+def marks(mark: Path) -> str:
+    """What writes a process's number when it loads the package."""
+    return f"import os; open({str(mark)!r}, 'w').write(f'{{os.getpid()}} ')"
+
+
+async def written(mark: Path) -> int:
+    """The number in a file that another process writes."""
+    async with asyncio.timeout(20):
+        while not (mark.exists() and mark.read_text("utf-8").endswith(" ")):
+            await asyncio.sleep(0.01)
+    return int(mark.read_text("utf-8"))
+
+
 async def test_a_package_that_crashes_costs_no_more_than_its_own_process(report, package):
     with pytest.raises(Unavailable, match=r"SIGABRT.*pip install"):
         await read_report(report, None, package_folders=package("import os; os.abort()"))
+
+
+async def test_a_package_that_hangs_is_given_up_and_ended(report, package, tmp_path, monkeypatch):
+    monkeypatch.setattr(reading_module, "_TIMEOUT_S", 0.5)
+    mark = tmp_path / "loaded"
+    hangs = package("import time; time.sleep(1000)", loading=marks(mark))
+    with pytest.raises(Unavailable, match="time-out"):
+        await read_report(report, None, package_folders=hangs)
+    assert not Path(f"/proc/{await written(mark)}").exists()
 
 
 async def test_a_package_that_raises_is_quoted(report, package):

@@ -96,11 +96,18 @@ async def test_a_clean_candidate_is_replayed_under_each_tool(checked) -> None:
 
 
 async def test_what_cannot_be_recorded_is_handed_back(checked) -> None:
-    result = await checked(
-        RIGHT, host="float first = 0; cudaMemcpyAsync(&first, a, 4, cudaMemcpyDeviceToHost, stream);"
-    )
+    result = await checked(RIGHT, host="cudaGraph_t graph; cudaGraphCreate(&graph, 0);")
     assert isinstance(result, Unrecordable)
-    assert "cudaMemcpyAsync" in result.reason
+    assert "cudaGraphCreate" in result.reason
+
+
+async def test_what_the_contract_forbids_is_no_clean_check(checked) -> None:
+    (result,) = await checked(
+        RIGHT,
+        host="float first = 0; cudaMemcpyAsync(&first, a, 4, cudaMemcpyDeviceToHost, stream);",
+        checks=("memcheck",),
+    )
+    assert report_of("memcheck", [result]).report.verdict == "incomplete"
 
 
 async def test_a_kernel_that_hangs_is_a_finding(checked) -> None:

@@ -293,6 +293,18 @@ SOLVE(launches_much) {
   return 0;
 }
 
+SOLVE(launches_much_then_calls_back) {
+  for (int i = 0; i < 5000; i++) plain(x, y, n, ws, bytes, stream);
+  return cudaLaunchHostFunc(stream, [](void*) {}, nullptr);
+}
+SOLVE(captures_on_its_own_stream) {
+  cudaStream_t own;
+  cudaStreamCreate(&own);
+  cudaStreamBeginCapture(own, cudaStreamCaptureModeGlobal);
+  axpy<<<1, 32, 0, own>>>(x, y, n);
+  return 0;
+}
+
 // How it can end.
 SOLVE(copies_past_the_end) { return cudaMemcpyAsync(y, x, 4004, cudaMemcpyDeviceToDevice, stream); }
 SOLVE(throws) { throw 1; }

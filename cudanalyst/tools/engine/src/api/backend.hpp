@@ -58,7 +58,7 @@ struct ModuleTable {
   std::map<std::string, Symbol, std::less<>> variables;
 };
 
-// Why a call was not taken: `contract` is for the candidate to mend; what is `unrecordable` runs, but not by a trace.
+// Why a call was not taken: `contract` is for the candidate to mend, and ends the evaluation on every toolchain; what is `unrecordable` runs, but not by a trace.
 enum class Refusal { contract, unrecordable };
 
 class Backend {
@@ -90,6 +90,7 @@ class Backend {
   // A recorder's: is told what was refused, asked and failed.
   virtual bool recording() const { return false; }
   virtual void refused(Refusal, std::string_view /*call*/, const std::string& /*text*/) {}
+  virtual bool gave_up() const { return false; }  // something was refused already
   virtual void asked(const std::string& /*question*/, int64_t /*answer*/) {}
   virtual void failed(std::string_view /*call*/, int /*error*/, const std::string& /*why*/) {}
 };

@@ -26,12 +26,15 @@ State& state() {
   return instance;
 }
 
-// `text` goes on after the call's name.
+// `text` goes on after the call's name. Native or recorded, what is refused here ends in the same words.
 int refuse(const std::string& call, const std::string& text, Refusal kind = Refusal::contract) {
   if (state().violation.empty()) state().violation = call + text;
   backend().refused(kind, call, text);
   return not_supported;
 }
+
+// For the order of streams: where a call that could not be recorded came before (a capture, say), what follows may be in order all the same.
+int refuse_order(const std::string& call, const std::string& text) { return backend().gave_up() ? not_supported : refuse(call, text); }
 
 // Knowledge from an earlier call is void: that call has been waited for.
 void renew(Stream& stream) {
@@ -50,9 +53,9 @@ bool stray() { return state().watching && !state().inside && std::this_thread::g
 
 int check_stream(const char* function, Stream& stream) {
   const std::string name = function;
-  if (stray()) return refuse(name, " by a thread of the candidate while `solve` was not running: finish all host work before returning");
+  if (stray()) return refuse_order(name, " by a thread of the candidate while `solve` was not running: finish all host work before returning");
   if (!state().inside) return 0;
-  if (stream.is_default()) return refuse(name, " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
+  if (stream.is_default()) return refuse_order(name, " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
   renew(stream);
   return 0;
 }
@@ -78,7 +81,7 @@ std::string end() {
   now.inside = false;
   for (auto& [stream, operations] : now.done)
     if (stream != now.main->id && now.main->clock[stream] < operations) {
-      refuse("work on an own stream", " is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) before solve returns");
+      refuse_order("work on an own stream", " is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) before solve returns");
       break;
     }
   return std::exchange(now.violation, {});
@@ -98,14 +101,14 @@ int allocation(const char* function) {
 
 int host_work(const char* function) {
   if (!inside()) return 0;
-  return refuse(function, " is not allowed inside solve: only launches, copies, memsets and events, ordered on `stream`", Refusal::unrecordable);
+  return refuse(function, " is not allowed inside solve: only launches, copies, memsets and events, ordered on `stream`");
 }
 
 int read_back(const char* function) {
   // A recorder has no data to copy, in `init` either.
   if (!inside() && !(state().candidate && backend().recording())) return 0;
   if (!inside()) return refuse(function, " copies to the host in `init`, which is recorded before anything runs: keep on the device what it computes", Refusal::unrecordable);
-  return refuse(function, " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)", Refusal::unrecordable);
+  return refuse(function, " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)");
 }
 
 // Results are the kernels' work: tables and descriptors fit in this, an answer computed on the host does not.
@@ -119,7 +122,7 @@ int upload(const char* function, size_t bytes) {
 
 int host_memory(const char* function) {
   if (!state().candidate) return 0;
-  return refuse(function, ": a candidate may use device memory only, none that host code reaches too (managed, pinned or registered); use cudaMalloc in `init`, or the workspace", Refusal::unrecordable);
+  return refuse(function, " is memory that host code reaches too, and a candidate may use device memory only (none that is managed, pinned or registered): use cudaMalloc in `init`, or the workspace");
 }
 
 int lasting(const char* function) {
@@ -131,7 +134,7 @@ int work(const char* function, Stream& stream) {
   if (int error = check_stream(function, stream)) return error;
   if (!inside()) return 0;
   if (!stream.forked)
-    return refuse(function, " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
+    return refuse_order(function, " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
   stream.clock[stream.id] = ++state().done[stream.id];
   return 0;
 }

@@ -21,10 +21,11 @@ void begin(Stream& main);
 std::string end();
 bool inside();
 
-// Each gives 0 where the operation is allowed, and notes a violation and gives the error to return where it is not.
+// Each gives 0 where the operation is allowed, and notes a violation and gives the error to return where it is not. All of these break the
+// contract but one: `read_back` in `init`, which cannot be recorded (TRACE.md has the table).
 int host_wait(const char* function);
 int allocation(const char* function);
-int host_work(const char* function);  // callbacks, device resets: what cannot be part of a trace
+int host_work(const char* function);  // callbacks, device resets
 int work(const char* function, Stream& stream);
 int read_back(const char* function);
 int upload(const char* function, size_t bytes);  // from host memory

@@ -166,7 +166,7 @@ int unsupported(const char* what, const char* name, const char* remedy) {
   line += R"(,"file":null,"line":null,"message":)";
   append_json_string(line, remedy);
   report_line(line + "}");
-  backend().refused(Refusal::unrecordable, name, std::string(": ") + remedy);
+  backend().refused(Refusal::unrecordable, name, "is not among what can be recorded");  // the remedy is for this engine, and there may be a GPU
   errors::note_not_executed(not_supported);
   return not_supported;
 }

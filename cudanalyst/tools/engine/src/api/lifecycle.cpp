@@ -56,7 +56,8 @@ void on_bad_access(int signal, siginfo_t* about, void*) {
   const uint64_t address = reinterpret_cast<uint64_t>(about->si_addr);
   if (getpid() != owner || forked || !backend().on_device(about->si_addr)) return;
   alarm(2);  // ends the process should a lock be held
-  const std::string message = "Host code dereferenced device memory at " + backend().describe(address) + ": copy it with cudaMemcpy, or allocate it with cudaMallocManaged";
+  const char* remedy = by_runner ? ": compute with it in a kernel" : ": copy it with cudaMemcpy, or allocate it with cudaMallocManaged";
+  const std::string message = "Host code dereferenced device memory at " + backend().describe(address) + remedy;
   std::fprintf(stderr, "cudanalyst: %s\n", message.c_str());
   if (config().checks & memcheck) report_host_finding("host_access", backend().describe(address), message);
   alarm(0);

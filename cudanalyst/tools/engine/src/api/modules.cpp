@@ -118,7 +118,7 @@ Function* Image::function(std::string_view symbol, int& failure) {
   made->symbol = symbol;
   if (const ModuleTable* table = backend().modules()) {
     if (auto at = table->kernels.find(symbol); at != table->kernels.end()) made->facts = &at->second;
-    else backend().refused(Refusal::unrecordable, symbol, "the kernel is not in the module that was built from the candidate");
+    else backend().refused(Refusal::unrecordable, symbol, "is a kernel that is not in the module that was built from the candidate");
   } else {
     made->kernel = find_kernel(*module, symbol);
   }
@@ -135,7 +135,7 @@ int Image::variable(std::string_view symbol, Symbol& found) {
   if (int failure = load()) return failure;
   if (const ModuleTable* table = backend().modules()) {
     if (auto known = table->variables.find(symbol); known != table->variables.end()) return found = known->second, success;
-    backend().refused(Refusal::unrecordable, symbol, "the variable is not in the module that was built from the candidate");
+    backend().refused(Refusal::unrecordable, symbol, "is a variable that is not in the module that was built from the candidate");
     return invalid_symbol;
   }
   auto at = find_variable(*module, symbol);

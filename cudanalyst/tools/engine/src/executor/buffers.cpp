@@ -93,7 +93,10 @@ void upload(Session& session, Words& words, Object&) {
   const size_t bytes = buffer.memory.bytes(), size = file.size();
   if (part ? size < offset || size - offset < bytes : size != bytes)
     throw BadCommand(path + " has " + std::to_string(size) + " bytes; the allocation, guards included, has " + std::to_string(bytes));
-  if (bytes) CU(cuMemcpyHtoD, buffer.memory.address(), file.map(offset, bytes, PROT_READ), bytes);
+  if (!bytes) return;
+  CU(cuMemcpyHtoD, buffer.memory.address(), file.map(offset, bytes, PROT_READ), bytes);
+  // From pageable memory the call returns once the driver has its own copy, and a stream that does not wait for the legacy one would read what was there before.
+  CU(cuCtxSynchronize);
 }
 
 void download(Session& session, Words& words, Object& answer) {

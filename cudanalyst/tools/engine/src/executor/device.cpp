@@ -1,4 +1,4 @@
-// init, open, close, memory, profiler.
+// init, open, empty, close, memory, profiler.
 #include "commands.hpp"
 
 namespace cudanalyst::executor {
@@ -49,6 +49,13 @@ void init(Session&, Words& words, Object&) {
   CU(cuInit, 0);
 }
 
+// What its user had there is gone; opening and destroying a context takes a hundred times as long. Work of its own streams is waited for first.
+void empty(Session& session, Words& words, Object&) {
+  words.end();
+  CU(cuCtxSynchronize);
+  session.empty();
+}
+
 void memory(Session&, Words& words, Object& answer) {
   words.end();
   size_t free = 0, total = 0;
@@ -70,6 +77,7 @@ void add_device_commands(Commands& commands) {
   commands.add("init", init, false);
   commands.add("open", open, false);
   commands.add("close", [](Session& session, Words& words, Object&) { words.end(), session.close(); }, false);
+  commands.add("empty", empty);
   commands.add("memory", memory);
   commands.add("profiler", profiler);
 }

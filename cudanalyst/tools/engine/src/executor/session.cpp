@@ -12,12 +12,16 @@ typename Map::mapped_type& found(Map& map, const std::string& name, const char* 
 
 }  // namespace
 
-void Session::close() {
+void Session::empty() {
   timing.reset();
   traces.clear();
   buffers.clear();
   modules.clear();
   lanes.clear();
+}
+
+void Session::close() {
+  empty();
   stream.reset();
   context.reset();
   broken.reset();

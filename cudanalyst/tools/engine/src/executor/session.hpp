@@ -34,6 +34,8 @@ class Session {
   // The error that has broken the context, with its message: every later command answers it again.
   std::optional<CudaFailure> broken;
 
+  // Drops all that lives in the context.
+  void empty();
   void close();
   // Each throws a BadCommand that says what is missing.
   void need_context() const;

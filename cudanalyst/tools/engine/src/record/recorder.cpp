@@ -155,7 +155,7 @@ int Recorder::launch(const LaunchRequest& request) {
     if (attribute.id == cudaLaunchAttributeIgnore) continue;
     const size_t bytes = meaningful_bytes(attribute.id);
     if (!bytes) {
-      writer_.refuse(Refusal::unrecordable, "launch attribute " + std::to_string(attribute.id), "a trace does not hold this launch attribute");
+      writer_.refuse(Refusal::unrecordable, "launch attribute " + std::to_string(attribute.id), "is not one that a trace can hold");
       return not_supported;
     }
     cooperative |= attribute.id == cudaLaunchAttributeCooperative;

@@ -49,6 +49,7 @@ class Recorder final : public Backend {
   const ModuleTable* modules() override { return &table_.modules; }
   bool recording() const override { return true; }
   void refused(Refusal kind, std::string_view call, const std::string& text) override { writer_.refuse(kind, call, text); }
+  bool gave_up() const override { return writer_.refused(); }
   void asked(const std::string& question, int64_t answer) override { writer_.note("query " + question + " = " + std::to_string(answer)); }
   void failed(std::string_view call, int error, const std::string& why) override;
 

@@ -60,12 +60,12 @@ void Writer::note(const std::string& text) {
 }
 
 void Writer::refuse(Refusal kind, std::string_view call, std::string_view text) {
-  if (refused()) return;
+  if (refused() && (contract_ || kind != Refusal::contract)) return;
+  contract_ = kind == Refusal::contract;
   // A colon ends the call's name.
   std::string name = plain(call);
   while (name.find(':') != std::string::npos) name.replace(name.find(':'), 1, ";");
-  std::string why = plain(text);
-  while (why.starts_with(": ")) why.erase(0, 2);
+  const std::string why = plain(text);
   refusal_ = std::string("refused ") + (kind == Refusal::contract ? "contract " : "unrecordable ") + name + ": " + why + "\n";
 }
 

@@ -80,7 +80,12 @@ struct Report {
     const char* mode = c.mode == Mode::run ? "run" : c.mode == Mode::check ? "check" : "profile";
     put(std::string("{\"type\":\"engine\",\"version\":1,\"mode\":\"") + mode + "\"}");
   }
+  void close() {
+    ::close(file);
+    file = -1;
+  }
   void put(std::string_view json) {
+    if (file < 0) return;
     std::string line(json);
     if (seal::on()) line += '\t' + seal::of_line(lines, json);
     lines++;
@@ -88,7 +93,7 @@ struct Report {
     for (size_t done = 0; done < line.size();) {
       const ssize_t n = ::write(file, line.data() + done, line.size() - done);
       if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) return;  // a full disk must not change what the program does
+      if (n <= 0) return close();  // a full disk must not change what the program does, and half a line must not look like somebody else's
       done += static_cast<size_t>(n);
     }
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 namespace cudanalyst::seal {
 namespace {
@@ -19,7 +20,37 @@ constexpr uint8_t order[10][16] = {
     {12, 5, 1, 15, 14, 13, 4, 10, 0, 7, 6, 3, 9, 2, 8, 11}, {13, 11, 7, 14, 12, 1, 3, 9, 5, 0, 15, 4, 8, 6, 2, 10},
     {6, 15, 14, 9, 11, 3, 0, 8, 12, 2, 13, 7, 1, 4, 10, 5}, {10, 2, 8, 4, 7, 6, 1, 5, 15, 11, 9, 14, 3, 12, 13, 0}};
 
-uint64_t rotate(uint64_t value, int bits) { return value >> bits | value << (64 - bits); }
+constexpr uint64_t rotate(uint64_t value, int bits) { return value >> bits | value << (64 - bits); }
+
+[[gnu::always_inline]] inline void mix(uint64_t& a, uint64_t& b, uint64_t& c, uint64_t& d, uint64_t x, uint64_t y) {
+  a += b + x;
+  d = rotate(d ^ a, 32);
+  c += d;
+  b = rotate(b ^ c, 24);
+  a += b + y;
+  d = rotate(d ^ a, 16);
+  c += d;
+  b = rotate(b ^ c, 63);
+}
+
+// All places are constants, so that the state stays in registers: results of megabytes are digested within a candidate's time.
+template <size_t number>
+[[gnu::always_inline]] inline void round(uint64_t (&v)[16], const uint64_t (&m)[16]) {
+  constexpr auto& s = order[number % 10];
+  mix(v[0], v[4], v[8], v[12], m[s[0]], m[s[1]]);
+  mix(v[1], v[5], v[9], v[13], m[s[2]], m[s[3]]);
+  mix(v[2], v[6], v[10], v[14], m[s[4]], m[s[5]]);
+  mix(v[3], v[7], v[11], v[15], m[s[6]], m[s[7]]);
+  mix(v[0], v[5], v[10], v[15], m[s[8]], m[s[9]]);
+  mix(v[1], v[6], v[11], v[12], m[s[10]], m[s[11]]);
+  mix(v[2], v[7], v[8], v[13], m[s[12]], m[s[13]]);
+  mix(v[3], v[4], v[9], v[14], m[s[14]], m[s[15]]);
+}
+
+template <size_t... numbers>
+[[gnu::always_inline]] inline void rounds(uint64_t (&v)[16], const uint64_t (&m)[16], std::index_sequence<numbers...>) {
+  (round<numbers>(v, m), ...);
+}
 
 class Blake2b {
  public:
@@ -62,21 +93,7 @@ class Blake2b {
     std::memcpy(v + 8, start, sizeof start);
     v[12] ^= count_;
     if (last) v[14] = ~v[14];
-    const auto mix = [&](int a, int b, int c, int d, uint64_t x, uint64_t y) {
-      v[a] += v[b] + x;
-      v[d] = rotate(v[d] ^ v[a], 32);
-      v[c] += v[d];
-      v[b] = rotate(v[b] ^ v[c], 24);
-      v[a] += v[b] + y;
-      v[d] = rotate(v[d] ^ v[a], 16);
-      v[c] += v[d];
-      v[b] = rotate(v[b] ^ v[c], 63);
-    };
-    for (int round = 0; round < 12; round++) {
-      const uint8_t* s = order[round % 10];
-      for (int i = 0; i < 4; i++) mix(i, i + 4, i + 8, i + 12, m[s[2 * i]], m[s[2 * i + 1]]);
-      for (int i = 0; i < 4; i++) mix(i, (i + 1) % 4 + 4, (i + 2) % 4 + 8, (i + 3) % 4 + 12, m[s[2 * i + 8]], m[s[2 * i + 9]]);
-    }
+    rounds(v, m, std::make_index_sequence<12>());
     for (int i = 0; i < 8; i++) state_[i] ^= v[i] ^ v[i + 8];
   }
 

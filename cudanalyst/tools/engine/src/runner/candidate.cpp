@@ -27,15 +27,15 @@ const RunnerInterface& find_engine() {
   void* runtime = dlsym(RTLD_DEFAULT, "cudaMalloc");
   Dl_info of_engine{}, of_runtime{};
   if (!engine || !runtime || !dladdr(reinterpret_cast<void*>(engine), &of_engine) || !dladdr(runtime, &of_runtime) || of_engine.dli_fbase != of_runtime.dli_fbase)
-    leave(bad_library, "the CUDA runtime that was loaded is not the CPU engine");
+    leave(bad_runtime, "the CUDA runtime that was loaded is not the CPU engine");
   const RunnerInterface* found = engine();
-  if (!found || found->version != runner_interface_version) leave(bad_library, "the CPU engine is of another version than this runner");
+  if (!found || found->version != runner_interface_version) leave(bad_runtime, "the CPU engine is of another version than this runner");
   return *found;
 }
 
 // Native runs are NVIDIA's runtime or nothing.
 const RunnerInterface& without_engine() {
-  if (dlsym(RTLD_DEFAULT, "cudanalyst_engine")) leave(bad_library, "the CPU engine was loaded in place of NVIDIA's CUDA runtime; set LD_LIBRARY_PATH to the toolkit's libraries");
+  if (dlsym(RTLD_DEFAULT, "cudanalyst_engine")) leave(bad_runtime, "the CPU engine was loaded in place of NVIDIA's CUDA runtime; set LD_LIBRARY_PATH to the toolkit's libraries");
   return native_interface();
 }
 

@@ -8,7 +8,7 @@
 
 namespace cudanalyst::runner {
 
-constexpr int bad_request = 3, bad_library = 4;
+constexpr int bad_request = 3, bad_library = 4, bad_runtime = 5;
 
 [[noreturn]] void leave(int status, const std::string& message);
 

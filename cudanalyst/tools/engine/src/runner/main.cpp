@@ -36,6 +36,8 @@ class Run {
 
   bool call(size_t index) {
     buffers_.prepare(index);
+    // On a GPU the contents may still be on their way, and `stream_` does not wait for the legacy stream that brings them.
+    if (const cudaError_t error = cudaDeviceSynchronize()) throw std::runtime_error(std::string("contents of the buffers: ") + cudaGetErrorName(error));
     Arguments arguments = arguments_of(index);
     int value = 0;
     std::string exception;

@@ -1,0 +1,1 @@
+"""Ready experiment files; `cudanalyst experiment new NAME` copies one."""

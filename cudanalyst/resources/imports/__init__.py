@@ -1,0 +1,1 @@
+"""Runs of other systems as frozen states: their programs are taken, their measurements kept as claims."""
