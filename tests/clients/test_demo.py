@@ -50,7 +50,7 @@ def test_the_report_and_its_numbers_are_written(finished: tuple[ReportData, Path
     data, folder, screen = finished
     told = ReportData.model_validate(json.loads((folder / "report.json").read_text()))
     assert told == data.model_copy(update={"rows": ()})
-    assert len((folder / "trials.csv").read_text().splitlines()) == 1 + 4 * 3 * 8
+    assert len((folder / "trials.csv").read_text().splitlines()) == 1 + 4 * 8  # checkpoints and coalitions, once each
     assert "Against the truth" in (folder / "report.html").read_text()
     page = (folder / "report.html").read_text()
     assert page.count("<svg") >= 3

@@ -64,9 +64,10 @@ async def watched_keep(self, *kept):
     for one in kept:
         if reached("torn", one.kind):
             line = _line(one)
-            os.write(self._descriptor, line[: len(line) // 2])
-            os.fsync(self._descriptor)
-            die()
+            async with self._writing:  # another's line, written by a thread, must not end up behind this half
+                os.write(self._descriptor, line[: len(line) // 2])
+                os.fsync(self._descriptor)
+                die()
     await keep(self, *kept)
     for one in kept:
         if reached("keep", one.kind):

@@ -1,6 +1,7 @@
 """A builder with the machine's nvcc that links the toolkit's own runtime in place of the engine: nothing that it builds is run."""
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,3 +37,19 @@ def shared_builder(toolkit, tmp_path_factory) -> Builder:
 @pytest.fixture(scope="session")
 def make_builder() -> MakeBuilder:
     return _builder
+
+
+@pytest.fixture
+def folders(monkeypatch) -> list[Path]:
+    """The workspaces that this test made: other workers of a test run have theirs beside them."""
+    made: list[Path] = []
+    make = tempfile.mkdtemp
+
+    def watched(*arguments, prefix=None, **options):
+        path = make(*arguments, prefix=prefix, **options)
+        if prefix == "run-":
+            made.append(Path(path))
+        return path
+
+    monkeypatch.setattr(tempfile, "mkdtemp", watched)
+    return made

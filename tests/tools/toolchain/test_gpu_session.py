@@ -148,17 +148,16 @@ async def test_evaluations_at_once_give_what_they_give_alone_and_others_wait_onl
     assert gpu.lease_totals["exclusive"].count <= 1
 
 
-async def test_a_cancelled_evaluation_leaves_no_process_no_lease_and_no_folder(gpu):
-    folder = Path(cache_directory()) / "work"
+async def test_a_cancelled_evaluation_leaves_no_process_no_lease_and_no_folder(gpu, folders):
     await gpu.prepare()
-    before = set(folder.iterdir())
     task = asyncio.create_task(evaluated(gpu, KERNEL % ("", 'for (;;) asm volatile("");')))
-    while gpu.lease_totals["shared"].count == 0 or not set(folder.iterdir()) - before:
+    while gpu.lease_totals["shared"].count == 0 or not folders:
         await asyncio.sleep(0.005)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not set(folder.iterdir()) - before
+    assert folders
+    assert not any(folder.exists() for folder in folders)
     leases = Leases(Path(gpu._where.environment["CUDANALYST_LEASES"]))
     async with leases.hold([gpu.devices[0].uuid], wait_s=0):
         pass
@@ -391,10 +390,8 @@ async def test_what_was_foreseen_in_vain_leaves_no_context_and_no_lease(gpu, hea
 
 
 @pytest.mark.parametrize("ready", [True, False])
-async def test_a_cancelled_evaluation_ends_its_spares_at_once(gpu, vector_add, ready):
+async def test_a_cancelled_evaluation_ends_its_spares_at_once(gpu, vector_add, folders, ready):
     _, _, wanted = vector_add
-    folder = Path(cache_directory()) / "work"
-    before = set(folder.iterdir())
 
     async def evaluates(begun: asyncio.Event) -> None:
         async with gpu.evaluation() as session:
@@ -410,17 +407,16 @@ async def test_a_cancelled_evaluation_ends_its_spares_at_once(gpu, vector_add, r
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not set(folder.iterdir()) - before
+    assert folders
+    assert not any(folder.exists() for folder in folders)
     assert gpu.rooms.contexts(gpu.devices[0].uuid) == 0
     parts = await gpu._ready()
     async with parts.leases.hold([gpu.devices[0].uuid], wait_s=0):
         pass
 
 
-async def test_what_an_evaluation_has_left_to_end_is_ended_at_once_where_that_is_cancelled(gpu, vector_add):
+async def test_what_an_evaluation_has_left_to_end_is_ended_at_once_where_that_is_cancelled(gpu, vector_add, folders):
     _, _, wanted = vector_add
-    folder = Path(cache_directory()) / "work"
-    before = set(folder.iterdir())
     parts = await gpu._ready()
     async with gpu.evaluation() as session:
         session.foresee(wanted)
@@ -433,6 +429,7 @@ async def test_what_an_evaluation_has_left_to_end_is_ended_at_once_where_that_is
     with pytest.raises(asyncio.CancelledError):
         await ending
     assert gpu.rooms.contexts(gpu.devices[0].uuid) == 0
-    assert not set(folder.iterdir()) - before
+    assert folders
+    assert not any(folder.exists() for folder in folders)
     await holding.aclose()
     await gpu.at_rest()
