@@ -121,7 +121,7 @@ class TrialNextResult(Answer):
     steps: int | None = None
     """Of a trial that goes on for several: the candidate of the last is judged."""
     counts: dict[str, int] = {}
-    """Trials of the experiment by state: nothing of coalitions or outcomes."""
+    """Where no trial could be given: trials of the experiment by state, nothing of coalitions or outcomes."""
 
 
 class TrialSubmitResult(Answer):

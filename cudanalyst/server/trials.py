@@ -119,8 +119,8 @@ class TrialTools(Group):
         await self.services.evaluations.ensure(call.owner, experiment)
         take = partial(next_trial, planner=planner, accept_contaminated=accept_contaminated, durable=False)
         given = await in_thread(take, self.services.experiments, call.scope, experiment)
-        counts = await in_thread(self._counts, call.owner, experiment)
         if isinstance(given, NoTrial):
+            counts = await in_thread(self._counts, call.owner, experiment)
             statuses = {"ended": "finished", "none_waiting": "waiting", "context_not_fresh": "not_fresh"}
             return TrialNextResult.model_validate(
                 {"status": statuses[given.reason], "summary": given.message, "counts": counts}
@@ -132,7 +132,6 @@ class TrialTools(Group):
             status="open",
             summary=_what_to_do(given),
             task=given.statement,
-            counts=counts,
             evidence=evidence,
             **{name: getattr(given, name) for name in sorted(names)},
         )
