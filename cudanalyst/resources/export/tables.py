@@ -18,8 +18,8 @@ NO_PYARROW: Final = (
 )
 
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
-"""Beginnings that spreadsheets read as a formula."""
+_MARKED: Final = ("=", "+", "-", "@", "\t", "\r", "'")
+"""Beginnings that spreadsheets read as a formula, and the apostrophe that marks them, so that taking one away gives the text back."""
 _FLAGS: Final[dict[Cell, str | None]] = {True: "true", False: "false", None: None}
 
 
@@ -58,8 +58,8 @@ def finite(cell: Cell) -> Cell:
 def to_csv(table: Table) -> bytes:
     """RFC 4180 in UTF-8 with a header; empty cells for None, `true` and `false`, and numbers that read back the same.
 
-    Names of planners and models come from clients, so a text that a spreadsheet would take for a formula has an apostrophe
-    before it, which makes it text there.
+    Names of planners and models come from clients, so a text that a spreadsheet would take for a formula, or that begins with an
+    apostrophe, has an apostrophe before it, which makes it text there.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\r\n")
@@ -82,7 +82,7 @@ def to_csv(table: Table) -> bytes:
 
 
 def _text(cell: Cell) -> Cell:
-    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_MARKED) else cell
 
 
 def to_json_lines(table: Table) -> bytes:
