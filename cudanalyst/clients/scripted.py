@@ -22,7 +22,6 @@ from cudanalyst.values import content_id
 
 TREMBLE: Final = 0.1
 """Probability that the demo's planner ignores its evidence: no cell of a trial is then surely 0 or 1."""
-NOTHING_APPLIES: Final = "No edit of the book applies to this source."
 _ITEM: Final = re.compile(r"\[((?:compiler|analyzer|debugger|profiler)\.\d+)\]")
 Book = Callable[[str], Problem]
 """Gives the problem of an id."""

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cudanalyst.clients.behaviours import Drifting, Remembering, Seedless
 from cudanalyst.clients.characters import CHARACTERS, DEAF, STRONG_A, STRONG_B, WEAK_A, family_of, is_digest, phrased
 from cudanalyst.clients.planner import State
 from cudanalyst.clients.scripted import ScriptedCoder, ScriptedPlanner, named_in
 from cudanalyst.kernels.editbook import applicable
 from cudanalyst.resources.regimes.dummy import DUMMY_PLAN
+from tests.clients.behaviours import Drifting, Remembering, Seedless
 from tests.clients.fakes import CATALOGUE
 
 RACE = "[debugger.1] racecheck shared_race_raw at candidate.cu:19, in matmul: read races with a write"

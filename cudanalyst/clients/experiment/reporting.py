@@ -1,5 +1,6 @@
 """The report of an experiment's file, and every number of it as tables."""
 
+import shlex
 from pathlib import Path
 
 from rich.console import Console
@@ -61,4 +62,9 @@ def write_all(place: Place, out: Path | None, console: Console) -> ReportData:
         for words in data.lock.deviations:
             console.print(f"[yellow]Deviation from the lock:[/] {words}", highlight=False)
     console.print(f"Report: [bold]{page}[/]  Numbers: [bold]{numbers}[/] and {len(written)} tables", highlight=False)
+    if began is not None and not open_trials:
+        more = (
+            f"cudanalyst export {began.experiment} --store {shlex.quote(str(place.store))} --format parquet --out DIR"
+        )
+        console.print(f"More formats: {more}", highlight=False, markup=False, soft_wrap=True)
     return data

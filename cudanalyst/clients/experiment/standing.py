@@ -145,8 +145,8 @@ def show_standing(place: Place, console: Console, *, as_json: bool) -> None:
     if as_json:
         console.print_json(json.dumps(found.model_dump(mode="json")))
         return
-    state = "running" if found.running else ("ended" if found.phase == "ended" else "not running")
-    console.print(f"[bold]{found.name}[/]  {found.phase}, {state}", highlight=False)
+    state = "ended" if found.phase == "ended" else f"{found.phase}, {'' if found.running else 'not '}running"
+    console.print(f"[bold]{found.name}[/]  {state}", highlight=False)
     if found.phase == "not begun":
         console.print(f"Begin with: cudanalyst experiment run {place.file}", highlight=False, soft_wrap=True)
         return

@@ -1,16 +1,19 @@
 """Runs as people meet them: budgets, refusals, interrupts, standing."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
+from cudanalyst.cli import app
 from cudanalyst.clients.experiment.folder import Place
 from cudanalyst.clients.experiment.journal import Answered, Journal, Note
 from cudanalyst.clients.experiment.locking import lock_file
 from cudanalyst.clients.experiment.preparing import hash_of
-from cudanalyst.clients.experiment.reporting import gathered
-from cudanalyst.clients.experiment.standing import is_running, standing_of
+from cudanalyst.clients.experiment.reporting import gathered, write_all
+from cudanalyst.clients.experiment.standing import is_running, show_standing, standing_of
 from cudanalyst.clients.experiment.watch import Quiet
 from cudanalyst.clients.planner import PlanText, State
 from cudanalyst.clients.scripted import ScriptedPlanner
@@ -92,6 +95,22 @@ async def test_standing_counts_trials_by_planner_and_regime_and_names_no_outcome
     assert found.states["evaluated"] == TRIALS
     assert found.calls == ended.spent.calls == sum(isinstance(one, Answered) for one in Place(file).past())
     assert not {"passed", "speedup", "coalition"} & set(found.model_dump_json().replace('"', " ").split())
+
+
+@pytest.mark.anyio
+async def test_what_a_report_says_of_exports_can_be_typed_as_it_stands(file: Path, tmp_path: Path) -> None:
+    file.write_text(SMALL.replace("generations = [0, 1]", "generations = [0]"))
+    assert (await perform(file)).how == "finished"
+    with (tmp_path / "said.txt").open("w") as said:
+        write_all(Place(file), tmp_path / "report", Console(file=said, width=60))
+    (line,) = [one for one in (tmp_path / "said.txt").read_text().splitlines() if one.startswith("More formats: ")]
+    command = shlex.split(line.removeprefix("More formats: cudanalyst "))
+    command[command.index("parquet")], command[command.index("DIR")] = "csv", str(tmp_path / "out")
+    assert CliRunner().invoke(app, command).exit_code == 0
+    assert len((tmp_path / "out/trials.csv").read_text().splitlines()) == 1 + TRIALS // 2
+    with (tmp_path / "standing.txt").open("w") as said:
+        show_standing(Place(file), Console(file=said, width=80), as_json=False)
+    assert (tmp_path / "standing.txt").read_text().startswith("small  ended\n")
 
 
 @pytest.mark.anyio

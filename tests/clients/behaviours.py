@@ -73,5 +73,5 @@ class Seedless:
 
     async def plan(self, state: State) -> PlanText:
         """Plans with a seed of its own."""
-        seed = random.Random(f"{self._stream} {next(self._count)}").getrandbits(31)  # noqa: S311 - no secret
+        seed = random.Random(f"{self._stream} {next(self._count)}").getrandbits(31)
         return await self._planner.plan(state.model_copy(update={"seed": seed}))
