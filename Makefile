@@ -75,10 +75,12 @@ style: $(DEV)
 	@$(BIN)/ruff check $(SOURCES)
 	@$(BIN)/ruff format --check $(SOURCES)
 	@$(BIN)/lint-imports
+	@find cudanalyst -name '*.cpp' -o -name '*.hpp' | xargs $(BIN)/clang-format --dry-run -Werror
 
 format: $(DEV)
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
+	@find cudanalyst -name '*.cpp' -o -name '*.hpp' | xargs $(BIN)/clang-format -i
 
 bench: $(DEV) | host-compiler
 	@for script in $(BENCHMARKS); do echo "== $$script"; $(BIN)/python "$$script"; done

@@ -76,7 +76,7 @@ struct Allocation {
 // The allocation, live or released, that holds the address, or nullopt.
 std::optional<Allocation> find(uint64_t address);
 void rename(uint64_t address, std::string_view name);  // writes the report's `allocation` line
-bool is_device(const void* pointer);  // lies in the device range at all
+bool is_device(const void* pointer);                   // lies in the device range at all
 // Where the host side of the engine reads and writes the byte; nullptr unless [address, address + bytes) lies in one live allocation.
 uint8_t* host_view(uint64_t address, size_t bytes);
 // Copies and fills by the API: mark bytes initialised, propagate initialised state from device to device.
@@ -97,7 +97,7 @@ struct KernelInfo {
   std::string symbol, name;  // mangled, demangled
   std::vector<Parameter> parameters;
   size_t static_shared_bytes = 0, local_bytes = 0;
-  uint32_t max_threads = 0;          // of .maxntid, else 0
+  uint32_t max_threads = 0;           // of .maxntid, else 0
   uint32_t required_threads[3] = {};  // of .reqntid, else 0
   bool cooperative = false;           // uses grid-wide sync
 };

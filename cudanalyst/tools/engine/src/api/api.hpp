@@ -12,8 +12,7 @@
 
 #define CUDANALYST_API extern "C" __attribute__((visibility("default")))
 // The per-thread default stream's variant of a function. Work runs when it is submitted, so both order it alike.
-#define CUDANALYST_PER_THREAD(name, suffix) \
-  extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) name##suffix
+#define CUDANALYST_PER_THREAD(name, suffix) extern "C" __attribute__((visibility("default"), alias(#name))) decltype(name) name##suffix
 
 namespace cudanalyst {
 

@@ -17,7 +17,7 @@ struct Stream;
 struct Event;
 
 struct LaunchAttribute {
-  int id;            // cudaLaunchAttributeID
+  int id;             // cudaLaunchAttributeID
   uint8_t value[64];  // cudaLaunchAttributeValue
 };
 
@@ -58,7 +58,8 @@ struct ModuleTable {
   std::map<std::string, Symbol, std::less<>> variables;
 };
 
-// Why a call was not taken: `contract` is for the candidate to mend, and ends the evaluation on every toolchain; what is `unrecordable` runs, but not by a trace.
+// Why a call was not taken: `contract` is for the candidate to mend, and ends the evaluation on every toolchain; what is `unrecordable` runs, but not
+// by a trace.
 enum class Refusal { contract, unrecordable };
 
 class Backend {

@@ -55,7 +55,8 @@ int check_stream(const char* function, Stream& stream) {
   const std::string name = function;
   if (stray()) return refuse_order(name, " by a thread of the candidate while `solve` was not running: finish all host work before returning");
   if (!state().inside) return 0;
-  if (stream.is_default()) return refuse_order(name, " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
+  if (stream.is_default())
+    return refuse_order(name, " on the default stream: pass `stream`, the last parameter of solve (for a kernel, as the fourth launch argument)");
   renew(stream);
   return 0;
 }
@@ -81,7 +82,9 @@ std::string end() {
   now.inside = false;
   for (auto& [stream, operations] : now.done)
     if (stream != now.main->id && now.main->clock[stream] < operations) {
-      refuse_order("work on an own stream", " is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) before solve returns");
+      refuse_order("work on an own stream",
+                   " is not joined: record an event after it and make `stream` wait (cudaEventRecord(e, own); cudaStreamWaitEvent(stream, e, 0)) "
+                   "before solve returns");
       break;
     }
   return std::exchange(now.violation, {});
@@ -96,7 +99,9 @@ int host_wait(const char* function) {
 
 int allocation(const char* function) {
   if (!inside()) return 0;
-  return refuse(function, " allocates or frees inside solve: export `size_t workspace_bytes(int64_t sizes...)` and use the workspace that is passed, or allocate in `init`");
+  return refuse(function,
+                " allocates or frees inside solve: export `size_t workspace_bytes(int64_t sizes...)` and use the workspace that is passed, or "
+                "allocate in `init`");
 }
 
 int host_work(const char* function) {
@@ -107,8 +112,11 @@ int host_work(const char* function) {
 int read_back(const char* function) {
   // A recorder has no data to copy, in `init` either.
   if (!inside() && !(state().candidate && backend().recording())) return 0;
-  if (!inside()) return refuse(function, " copies to the host in `init`, which is recorded before anything runs: keep on the device what it computes", Refusal::unrecordable);
-  return refuse(function, " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)");
+  if (!inside())
+    return refuse(function, " copies to the host in `init`, which is recorded before anything runs: keep on the device what it computes",
+                  Refusal::unrecordable);
+  return refuse(function,
+                " copies to the host inside solve: keep the decision on the device (host control that depends on device data is not allowed)");
 }
 
 // Results are the kernels' work: tables and descriptors fit in this, an answer computed on the host does not.
@@ -122,7 +130,9 @@ int upload(const char* function, size_t bytes) {
 
 int host_memory(const char* function) {
   if (!state().candidate) return 0;
-  return refuse(function, " is memory that host code reaches too, and a candidate may use device memory only (none that is managed, pinned or registered): use cudaMalloc in `init`, or the workspace");
+  return refuse(function,
+                " is memory that host code reaches too, and a candidate may use device memory only (none that is managed, pinned or registered): use "
+                "cudaMalloc in `init`, or the workspace");
 }
 
 int lasting(const char* function) {
@@ -134,7 +144,8 @@ int work(const char* function, Stream& stream) {
   if (int error = check_stream(function, stream)) return error;
   if (!inside()) return 0;
   if (!stream.forked)
-    return refuse_order(function, " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
+    return refuse_order(
+        function, " on an own stream that does not follow `stream`: fork it first (cudaEventRecord(e, stream); cudaStreamWaitEvent(own, e, 0))");
   stream.clock[stream.id] = ++state().done[stream.id];
   return 0;
 }

@@ -29,8 +29,8 @@ int host_work(const char* function);  // callbacks, device resets
 int work(const char* function, Stream& stream);
 int read_back(const char* function);
 int upload(const char* function, size_t bytes);  // from host memory
-int host_memory(const char* function);  // that kernels reach
-int lasting(const char* function);  // settings that outlive the call
+int host_memory(const char* function);           // that kernels reach
+int lasting(const char* function);               // settings that outlive the call
 int record(const char* function, Event& event, Stream& stream);
 int wait(const char* function, Stream& stream, const Event& event);
 

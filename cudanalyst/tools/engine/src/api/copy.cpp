@@ -13,7 +13,8 @@ std::string whose(const void* pointer) {
 }
 
 const char* name_of(cudaMemcpyKind kind) {
-  constexpr const char* names[] = {"cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice", "cudaMemcpyDefault"};
+  constexpr const char* names[] = {"cudaMemcpyHostToHost", "cudaMemcpyHostToDevice", "cudaMemcpyDeviceToHost", "cudaMemcpyDeviceToDevice",
+                                   "cudaMemcpyDefault"};
   return names[kind];
 }
 
@@ -81,8 +82,8 @@ int copy(const CopyCall& call) {
     if (int error = contract::upload(call.caller, call.row_bytes > SIZE_MAX / call.rows ? SIZE_MAX : call.row_bytes * call.rows)) return error;
   }
   if (int error = contract::work(call.caller, *stream)) return error;
-  return backend().copy({reinterpret_cast<uint64_t>(call.to), reinterpret_cast<uint64_t>(call.from), call.row_bytes, call.rows, call.to_pitch, call.from_pitch,
-                         direction(to_device, from_device), stream});
+  return backend().copy({reinterpret_cast<uint64_t>(call.to), reinterpret_cast<uint64_t>(call.from), call.row_bytes, call.rows, call.to_pitch,
+                         call.from_pitch, direction(to_device, from_device), stream});
 }
 
 int fill(const FillCall& call) {
@@ -105,14 +106,23 @@ CopyCall of_3d(const char* caller, bool blocking, const cudaMemcpy3DParms& from,
   auto at = [&](const cudaPitchedPtr& pitched, const cudaPos& position) {
     return static_cast<char*>(pitched.ptr) + ((position.z + slice) * pitched.ysize + position.y) * pitched.pitch + position.x;
   };
-  return {.caller = caller, .blocking = blocking, .to = at(from.dstPtr, from.dstPos), .from = at(from.srcPtr, from.srcPos), .row_bytes = from.extent.width,
-          .rows = from.extent.height, .to_pitch = from.dstPtr.pitch, .from_pitch = from.srcPtr.pitch, .kind = from.kind, .stream = stream};
+  return {.caller = caller,
+          .blocking = blocking,
+          .to = at(from.dstPtr, from.dstPos),
+          .from = at(from.srcPtr, from.srcPos),
+          .row_bytes = from.extent.width,
+          .rows = from.extent.height,
+          .to_pitch = from.dstPtr.pitch,
+          .from_pitch = from.srcPtr.pitch,
+          .kind = from.kind,
+          .stream = stream};
 }
 
 cudaError_t copy_3d(const char* caller, bool blocking, const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   const auto body = [&]() -> int {
     if (!parameters) return invalid_value;
-    if (parameters->srcArray || parameters->dstArray) return unsupported("function", "copies of CUDA arrays", "the CPU engine has no arrays and textures; use linear memory");
+    if (parameters->srcArray || parameters->dstArray)
+      return unsupported("function", "copies of CUDA arrays", "the CPU engine has no arrays and textures; use linear memory");
     for (size_t slice = 0; slice < parameters->extent.depth; slice++)
       if (int error = copy(of_3d(caller, blocking, *parameters, slice, stream))) return error;
     return success;
@@ -120,16 +130,26 @@ cudaError_t copy_3d(const char* caller, bool blocking, const cudaMemcpy3DParms* 
   return runtime_call(body, caller);
 }
 
-cudaError_t copy_symbol(const char* caller, bool blocking, bool to_symbol, const void* symbol, void* host, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+cudaError_t copy_symbol(const char* caller, bool blocking, bool to_symbol, const void* symbol, void* host, size_t bytes, size_t offset,
+                        cudaMemcpyKind kind, cudaStream_t stream) {
   const auto body = [&]() -> int {
     Symbol found;
     if (int error = modules::variable_for(symbol, found)) return error;
     if (offset > found.bytes || bytes > found.bytes - offset)
-      return errors::because(invalid_value, "invalid_copy", "the symbol holds " + std::to_string(found.bytes) + " B, less than " + std::to_string(bytes) + " B at offset " + std::to_string(offset), found.address);
+      return errors::because(
+          invalid_value, "invalid_copy",
+          "the symbol holds " + std::to_string(found.bytes) + " B, less than " + std::to_string(bytes) + " B at offset " + std::to_string(offset),
+          found.address);
     const cudaMemcpyKind wrong = to_symbol ? cudaMemcpyDeviceToHost : cudaMemcpyHostToDevice;
     if (kind == wrong || kind == cudaMemcpyHostToHost) return cudaErrorInvalidMemcpyDirection;
     void* address = reinterpret_cast<void*>(found.address + offset);
-    return copy({.caller = caller, .blocking = blocking, .to = to_symbol ? address : host, .from = to_symbol ? host : address, .row_bytes = bytes, .kind = kind, .stream = stream});
+    return copy({.caller = caller,
+                 .blocking = blocking,
+                 .to = to_symbol ? address : host,
+                 .from = to_symbol ? host : address,
+                 .row_bytes = bytes,
+                 .kind = kind,
+                 .stream = stream});
   };
   return runtime_call(body, caller);
 }
@@ -144,7 +164,9 @@ CUDANALYST_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, 
 }
 CUDANALYST_PER_THREAD(cudaMemcpy, _ptds);
 CUDANALYST_API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  return runtime_call([&] { return copy({.caller = "cudaMemcpyAsync", .blocking = false, .to = to, .from = from, .row_bytes = bytes, .kind = kind, .stream = stream}); });
+  return runtime_call([&] {
+    return copy({.caller = "cudaMemcpyAsync", .blocking = false, .to = to, .from = from, .row_bytes = bytes, .kind = kind, .stream = stream});
+  });
 }
 CUDANALYST_PER_THREAD(cudaMemcpyAsync, _ptsz);
 CUDANALYST_API cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
@@ -155,23 +177,44 @@ CUDANALYST_API cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const vo
   if (to_device || from_device) return finish(cudaErrorInvalidDevice);
   return cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream);
 }
-CUDANALYST_API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows, cudaMemcpyKind kind) {
+CUDANALYST_API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
+                                        cudaMemcpyKind kind) {
   return runtime_call([&]() -> int {
     if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
-    return copy({.caller = "cudaMemcpy2D", .blocking = true, .to = to, .from = from, .row_bytes = width, .rows = rows, .to_pitch = to_pitch, .from_pitch = from_pitch, .kind = kind});
+    return copy({.caller = "cudaMemcpy2D",
+                 .blocking = true,
+                 .to = to,
+                 .from = from,
+                 .row_bytes = width,
+                 .rows = rows,
+                 .to_pitch = to_pitch,
+                 .from_pitch = from_pitch,
+                 .kind = kind});
   });
 }
 CUDANALYST_PER_THREAD(cudaMemcpy2D, _ptds);
-CUDANALYST_API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows, cudaMemcpyKind kind, cudaStream_t stream) {
+CUDANALYST_API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
+                                             cudaMemcpyKind kind, cudaStream_t stream) {
   return runtime_call([&]() -> int {
     if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
-    return copy({.caller = "cudaMemcpy2DAsync", .blocking = false, .to = to, .from = from, .row_bytes = width, .rows = rows, .to_pitch = to_pitch, .from_pitch = from_pitch, .kind = kind, .stream = stream});
+    return copy({.caller = "cudaMemcpy2DAsync",
+                 .blocking = false,
+                 .to = to,
+                 .from = from,
+                 .row_bytes = width,
+                 .rows = rows,
+                 .to_pitch = to_pitch,
+                 .from_pitch = from_pitch,
+                 .kind = kind,
+                 .stream = stream});
   });
 }
 CUDANALYST_PER_THREAD(cudaMemcpy2DAsync, _ptsz);
 CUDANALYST_API cudaError_t cudaMemcpy3D(const cudaMemcpy3DParms* parameters) { return copy_3d("cudaMemcpy3D", true, parameters, nullptr); }
 CUDANALYST_PER_THREAD(cudaMemcpy3D, _ptds);
-CUDANALYST_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) { return copy_3d("cudaMemcpy3DAsync", false, parameters, stream); }
+CUDANALYST_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return copy_3d("cudaMemcpy3DAsync", false, parameters, stream);
+}
 CUDANALYST_PER_THREAD(cudaMemcpy3DAsync, _ptsz);
 
 CUDANALYST_API cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
@@ -182,20 +225,31 @@ CUDANALYST_API cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, si
   return copy_symbol("cudaMemcpyFromSymbol", true, false, symbol, to, bytes, offset, kind, nullptr);
 }
 CUDANALYST_PER_THREAD(cudaMemcpyFromSymbol, _ptds);
-CUDANALYST_API cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+CUDANALYST_API cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                                   cudaStream_t stream) {
   return copy_symbol("cudaMemcpyToSymbolAsync", false, true, symbol, const_cast<void*>(from), bytes, offset, kind, stream);
 }
 CUDANALYST_PER_THREAD(cudaMemcpyToSymbolAsync, _ptsz);
-CUDANALYST_API cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
+CUDANALYST_API cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind,
+                                                     cudaStream_t stream) {
   return copy_symbol("cudaMemcpyFromSymbolAsync", false, false, symbol, to, bytes, offset, kind, stream);
 }
 CUDANALYST_PER_THREAD(cudaMemcpyFromSymbolAsync, _ptsz);
 
 namespace {
 cudaError_t fill_bytes(const char* caller, void* to, int value, size_t bytes, size_t rows, size_t pitch, cudaStream_t stream) {
-  return runtime_call([&] {
-    return fill({.caller = caller, .to = to, .pattern = static_cast<uint8_t>(value), .element_bytes = 1, .row_elements = bytes, .rows = rows, .pitch = pitch, .stream = stream});
-  }, caller);
+  return runtime_call(
+      [&] {
+        return fill({.caller = caller,
+                     .to = to,
+                     .pattern = static_cast<uint8_t>(value),
+                     .element_bytes = 1,
+                     .row_elements = bytes,
+                     .rows = rows,
+                     .pitch = pitch,
+                     .stream = stream});
+      },
+      caller);
 }
 
 cudaError_t fill_3d(const char* caller, cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) {
@@ -209,13 +263,23 @@ cudaError_t fill_3d(const char* caller, cudaPitchedPtr pitched, int value, cudaE
 
 CUDANALYST_API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill_bytes("cudaMemset", to, value, bytes, 1, 0, nullptr); }
 CUDANALYST_PER_THREAD(cudaMemset, _ptds);
-CUDANALYST_API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) { return fill_bytes("cudaMemsetAsync", to, value, bytes, 1, 0, stream); }
+CUDANALYST_API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
+  return fill_bytes("cudaMemsetAsync", to, value, bytes, 1, 0, stream);
+}
 CUDANALYST_PER_THREAD(cudaMemsetAsync, _ptsz);
-CUDANALYST_API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t rows) { return fill_bytes("cudaMemset2D", to, value, width, rows, pitch, nullptr); }
+CUDANALYST_API cudaError_t cudaMemset2D(void* to, size_t pitch, int value, size_t width, size_t rows) {
+  return fill_bytes("cudaMemset2D", to, value, width, rows, pitch, nullptr);
+}
 CUDANALYST_PER_THREAD(cudaMemset2D, _ptds);
-CUDANALYST_API cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream) { return fill_bytes("cudaMemset2DAsync", to, value, width, rows, pitch, stream); }
+CUDANALYST_API cudaError_t cudaMemset2DAsync(void* to, size_t pitch, int value, size_t width, size_t rows, cudaStream_t stream) {
+  return fill_bytes("cudaMemset2DAsync", to, value, width, rows, pitch, stream);
+}
 CUDANALYST_PER_THREAD(cudaMemset2DAsync, _ptsz);
-CUDANALYST_API cudaError_t cudaMemset3D(cudaPitchedPtr pitched, int value, cudaExtent extent) { return fill_3d("cudaMemset3D", pitched, value, extent, nullptr); }
+CUDANALYST_API cudaError_t cudaMemset3D(cudaPitchedPtr pitched, int value, cudaExtent extent) {
+  return fill_3d("cudaMemset3D", pitched, value, extent, nullptr);
+}
 CUDANALYST_PER_THREAD(cudaMemset3D, _ptds);
-CUDANALYST_API cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) { return fill_3d("cudaMemset3DAsync", pitched, value, extent, stream); }
+CUDANALYST_API cudaError_t cudaMemset3DAsync(cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) {
+  return fill_3d("cudaMemset3DAsync", pitched, value, extent, stream);
+}
 CUDANALYST_PER_THREAD(cudaMemset3DAsync, _ptsz);

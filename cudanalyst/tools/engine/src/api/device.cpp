@@ -47,7 +47,8 @@ struct Table {
       char* end = nullptr;
       const long id = std::strtol(key.c_str(), &end, 10);
       int value = 0;
-      if (*end || id < 1 || !(words >> value)) complain(path + ":" + std::to_string(number) + ": expected `attribute value` with the number of a cudaDeviceAttr");
+      if (*end || id < 1 || !(words >> value))
+        complain(path + ":" + std::to_string(number) + ": expected `attribute value` with the number of a cudaDeviceAttr");
       attributes[static_cast<int>(id)] = value;
     }
     for (int needed : {cudaDevAttrMaxThreadsPerBlock, cudaDevAttrWarpSize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor})
@@ -94,7 +95,7 @@ cudaError_t query(Body&& body) {
 }
 
 size_t limits[] = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448};  // of an H200, by cudaLimit
-constexpr int no_such_limit = 3;  // cudaLimitDevRuntimeSyncDepth is gone
+constexpr int no_such_limit = 3;                                            // cudaLimitDevRuntimeSyncDepth is gone
 unsigned device_flags = cudaDeviceScheduleAuto;
 }  // namespace
 
@@ -176,24 +177,39 @@ CUDANALYST_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   });
 }
 CUDANALYST_API cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* value) {
-  return runtime_call([&] { *value = cudaFuncCachePreferNone; return 0; });
+  return runtime_call([&] {
+    *value = cudaFuncCachePreferNone;
+    return 0;
+  });
 }
-CUDANALYST_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
+  return runtime_call([] { return 0; });
+}
 CUDANALYST_API cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* value) {
-  return runtime_call([&] { *value = cudaSharedMemBankSizeFourByte; return 0; });
+  return runtime_call([&] {
+    *value = cudaSharedMemBankSizeFourByte;
+    return 0;
+  });
 }
-CUDANALYST_API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig) {
+  return runtime_call([] { return 0; });
+}
 CUDANALYST_API cudaError_t cudaCtxResetPersistingL2Cache() {
   return runtime_call([] { return contract::lasting("cudaCtxResetPersistingL2Cache"); });
 }
-CUDANALYST_API cudaError_t cudaProfilerStart() { return runtime_call([] { return 0; }); }
-CUDANALYST_API cudaError_t cudaProfilerStop() { return runtime_call([] { return 0; }); }
+CUDANALYST_API cudaError_t cudaProfilerStart() {
+  return runtime_call([] { return 0; });
+}
+CUDANALYST_API cudaError_t cudaProfilerStop() {
+  return runtime_call([] { return 0; });
+}
 
 CUDANALYST_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int device) {
   return query([&]() -> int {
     if (!text || bytes < 13) return invalid_value;
     if (device) return cudaErrorInvalidDevice;
-    std::snprintf(text, static_cast<size_t>(bytes), "%04x:%02x:%02x.0", attribute(cudaDevAttrPciDomainId), attribute(cudaDevAttrPciBusId), attribute(cudaDevAttrPciDeviceId));
+    std::snprintf(text, static_cast<size_t>(bytes), "%04x:%02x:%02x.0", attribute(cudaDevAttrPciDomainId), attribute(cudaDevAttrPciBusId),
+                  attribute(cudaDevAttrPciDeviceId));
     return success;
   });
 }

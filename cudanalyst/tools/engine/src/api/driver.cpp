@@ -94,7 +94,9 @@ CUDANALYST_API CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) 
     return success;
   });
 }
-CUDANALYST_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) { return std::memcpy(uuid->bytes, "cudanalyst-cpu-0", sizeof uuid->bytes), CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  return std::memcpy(uuid->bytes, "cudanalyst-cpu-0", sizeof uuid->bytes), CUDA_SUCCESS;
+}
 CUDANALYST_API CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = backend().total_bytes(), CUDA_SUCCESS; }
 CUDANALYST_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute id, CUdevice device) {
   return plain([&]() -> int {
@@ -106,9 +108,13 @@ CUDANALYST_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute id, 
   });
 }
 CUDANALYST_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) { return *can = 0, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) { return static_cast<CUresult>(cudaDeviceGetDefaultMemPool(pool, device)); }
+CUDANALYST_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
+  return static_cast<CUresult>(cudaDeviceGetDefaultMemPool(pool, device));
+}
 
-CUDANALYST_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) { return device ? CUDA_ERROR_INVALID_DEVICE : (*context = the_context(), CUDA_SUCCESS); }
+CUDANALYST_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+  return device ? CUDA_ERROR_INVALID_DEVICE : (*context = the_context(), CUDA_SUCCESS);
+}
 CUDANALYST_API CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
 CUDANALYST_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice, unsigned) { return CUDA_SUCCESS; }
 CUDANALYST_API CUresult cuDevicePrimaryCtxReset(CUdevice) { return static_cast<CUresult>(cudaDeviceReset()); }
@@ -133,7 +139,9 @@ CUDANALYST_API CUresult cuCtxGetFlags(unsigned* flags) { return *flags = 0, CUDA
 CUDANALYST_API CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) { return *version = CUDA_VERSION, CUDA_SUCCESS; }
 CUDANALYST_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) { return driver_error(cudaDeviceGetLimit(value, static_cast<cudaLimit>(limit))); }
 CUDANALYST_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) { return driver_error(cudaDeviceSetLimit(static_cast<cudaLimit>(limit), value)); }
-CUDANALYST_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) { return driver_error(cudaDeviceGetStreamPriorityRange(least, greatest)); }
+CUDANALYST_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
+  return driver_error(cudaDeviceGetStreamPriorityRange(least, greatest));
+}
 CUDANALYST_API CUresult cuCtxSynchronize() {
   return driver_call([]() -> int {
     if (int error = contract::host_wait("cuCtxSynchronize")) return error;
@@ -144,7 +152,9 @@ CUDANALYST_API CUresult cuCtxSynchronize() {
 CUDANALYST_API CUresult cuModuleLoadData(CUmodule* module, const void* data) {
   return driver_call([&] { return load_module(reinterpret_cast<void**>(module), data); });
 }
-CUDANALYST_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned, CUjit_option*, void**) { return cuModuleLoadData(module, data); }
+CUDANALYST_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned, CUjit_option*, void**) {
+  return cuModuleLoadData(module, data);
+}
 CUDANALYST_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* data) { return cuModuleLoadData(module, data); }
 CUDANALYST_API CUresult cuModuleLoad(CUmodule* module, const char* path) {
   return driver_call([&] { return load_file(reinterpret_cast<void**>(module), path); });
@@ -164,7 +174,8 @@ CUDANALYST_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) { retu
 CUDANALYST_API CUresult cuLibraryLoadData(CUlibrary* library, const void* data, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
   return driver_call([&] { return load_module(reinterpret_cast<void**>(library), data); });
 }
-CUDANALYST_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
+CUDANALYST_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,
+                                              unsigned) {
   return driver_call([&] { return load_file(reinterpret_cast<void**>(library), path); });
 }
 CUDANALYST_API CUresult cuLibraryUnload(CUlibrary library) {
@@ -173,12 +184,18 @@ CUDANALYST_API CUresult cuLibraryUnload(CUlibrary library) {
 CUDANALYST_API CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
   return driver_call([&] { return get_function(reinterpret_cast<void**>(kernel), library, name); });
 }
-CUDANALYST_API CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) { return *module = reinterpret_cast<CUmodule>(library), CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
+  return *module = reinterpret_cast<CUmodule>(library), CUDA_SUCCESS;
+}
 CUDANALYST_API CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
   return driver_call([&] { return get_global(address, bytes, library, name); });
 }
-CUDANALYST_API CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) { return cuLibraryGetGlobal(address, bytes, library, name); }
-CUDANALYST_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) { return *function = reinterpret_cast<CUfunction>(kernel), CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
+  return cuLibraryGetGlobal(address, bytes, library, name);
+}
+CUDANALYST_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+  return *function = reinterpret_cast<CUfunction>(kernel), CUDA_SUCCESS;
+}
 
 CUDANALYST_API CUresult cuGetErrorName(CUresult error, const char** name) {
   if (!name) return CUDA_ERROR_INVALID_VALUE;
@@ -208,7 +225,9 @@ CUDANALYST_API CUresult cuGetErrorName(CUresult error, const char** name) {
   }
   return CUDA_SUCCESS;
 }
-CUDANALYST_API CUresult cuGetErrorString(CUresult error, const char** text) { return text ? (*text = errors::description(error), CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE; }
+CUDANALYST_API CUresult cuGetErrorString(CUresult error, const char** text) {
+  return text ? (*text = errors::description(error), CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE;
+}
 
 // Private tables of the driver, which NVIDIA's own libraries ask for and do without.
 CUDANALYST_API CUresult cuGetExportTable(const void** table, const CUuuid*) { return *table = nullptr, CUDA_ERROR_NOT_FOUND; }
@@ -222,19 +241,24 @@ CUDANALYST_API CUresult cuGetProcAddress_v2(const char* symbol, void** function,
   return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 #undef cuGetProcAddress
-CUDANALYST_API CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) { return cuGetProcAddress_v2(symbol, function, version, flags, nullptr); }
+CUDANALYST_API CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
+  return cuGetProcAddress_v2(symbol, function, version, flags, nullptr);
+}
 
-CUDANALYST_API cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version, unsigned long long flags, cudaDriverEntryPointQueryResult* status) {
+CUDANALYST_API cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version, unsigned long long flags,
+                                                            cudaDriverEntryPointQueryResult* status) {
   CUdriverProcAddressQueryResult found{};
   CUresult error = cuGetProcAddress_v2(symbol, function, static_cast<int>(version), flags, &found);
   if (status) *status = error ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
   return finish(error ? cudaErrorSymbolNotFound : cudaSuccess);
 }
 CUDANALYST_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz);
-CUDANALYST_API cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags, cudaDriverEntryPointQueryResult* status) {
+CUDANALYST_API cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,
+                                                   cudaDriverEntryPointQueryResult* status) {
   return cudaGetDriverEntryPointByVersion(symbol, function, CUDA_VERSION, flags, status);
 }
 // Not by the macro: the type of a deprecated function cannot be named without a warning.
-CUDANALYST_API cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long flags, cudaDriverEntryPointQueryResult* status) {
+CUDANALYST_API cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long flags,
+                                                        cudaDriverEntryPointQueryResult* status) {
   return cudaGetDriverEntryPointByVersion(symbol, function, CUDA_VERSION, flags, status);
 }

@@ -41,14 +41,31 @@ CUresult copy_plane(const char* caller, bool blocking, const CUDA_MEMCPY2D* from
     if (plane.srcMemoryType == CU_MEMORYTYPE_ARRAY || plane.dstMemoryType == CU_MEMORYTYPE_ARRAY)
       return unsupported("function", "copies of CUDA arrays", "the CPU engine has no arrays and textures; use linear memory");
     const size_t to_pitch = plane.dstPitch ? plane.dstPitch : plane.WidthInBytes, from_pitch = plane.srcPitch ? plane.srcPitch : plane.WidthInBytes;
-    return copy({.caller = caller, .blocking = blocking, .to = const_cast<void*>(side(plane.dstMemoryType, plane.dstHost, plane.dstDevice, plane.dstXInBytes, plane.dstY, to_pitch)),
-                 .from = side(plane.srcMemoryType, plane.srcHost, plane.srcDevice, plane.srcXInBytes, plane.srcY, from_pitch), .row_bytes = plane.WidthInBytes, .rows = plane.Height,
-                 .to_pitch = to_pitch, .from_pitch = from_pitch, .kind = cudaMemcpyDefault, .stream = stream});
+    return copy({.caller = caller,
+                 .blocking = blocking,
+                 .to = const_cast<void*>(side(plane.dstMemoryType, plane.dstHost, plane.dstDevice, plane.dstXInBytes, plane.dstY, to_pitch)),
+                 .from = side(plane.srcMemoryType, plane.srcHost, plane.srcDevice, plane.srcXInBytes, plane.srcY, from_pitch),
+                 .row_bytes = plane.WidthInBytes,
+                 .rows = plane.Height,
+                 .to_pitch = to_pitch,
+                 .from_pitch = from_pitch,
+                 .kind = cudaMemcpyDefault,
+                 .stream = stream});
   });
 }
 
-CUresult fill_plane(const char* caller, CUdeviceptr to, size_t pitch, uint32_t pattern, unsigned element, size_t width, size_t rows, CUstream stream) {
-  return driver_call([&] { return fill({.caller = caller, .to = pointer(to), .pattern = pattern, .element_bytes = element, .row_elements = width, .rows = rows, .pitch = pitch, .stream = stream}); });
+CUresult fill_plane(const char* caller, CUdeviceptr to, size_t pitch, uint32_t pattern, unsigned element, size_t width, size_t rows,
+                    CUstream stream) {
+  return driver_call([&] {
+    return fill({.caller = caller,
+                 .to = pointer(to),
+                 .pattern = pattern,
+                 .element_bytes = element,
+                 .row_elements = width,
+                 .rows = rows,
+                 .pitch = pitch,
+                 .stream = stream});
+  });
 }
 
 }  // namespace
@@ -83,10 +100,18 @@ CUDANALYST_API CUresult cuMemcpy2D(const CUDA_MEMCPY2D* plane) { return copy_pla
 CUDANALYST_API CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* plane) { return copy_plane("cuMemcpy2DUnaligned", true, plane, nullptr); }
 CUDANALYST_API CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* plane, CUstream stream) { return copy_plane("cuMemcpy2DAsync", false, plane, stream); }
 
-CUDANALYST_API CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t rows) { return fill_plane("cuMemsetD2D16", to, pitch, value, 2, width, rows, nullptr); }
-CUDANALYST_API CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t rows, CUstream stream) { return fill_plane("cuMemsetD2D8Async", to, pitch, value, 1, width, rows, stream); }
-CUDANALYST_API CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t rows, CUstream stream) { return fill_plane("cuMemsetD2D16Async", to, pitch, value, 2, width, rows, stream); }
-CUDANALYST_API CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t rows, CUstream stream) { return fill_plane("cuMemsetD2D32Async", to, pitch, value, 4, width, rows, stream); }
+CUDANALYST_API CUresult cuMemsetD2D16(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t rows) {
+  return fill_plane("cuMemsetD2D16", to, pitch, value, 2, width, rows, nullptr);
+}
+CUDANALYST_API CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t rows, CUstream stream) {
+  return fill_plane("cuMemsetD2D8Async", to, pitch, value, 1, width, rows, stream);
+}
+CUDANALYST_API CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t rows, CUstream stream) {
+  return fill_plane("cuMemsetD2D16Async", to, pitch, value, 2, width, rows, stream);
+}
+CUDANALYST_API CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t rows, CUstream stream) {
+  return fill_plane("cuMemsetD2D32Async", to, pitch, value, 4, width, rows, stream);
+}
 
 CUDANALYST_API CUresult cuProfilerStart() { return CUDA_SUCCESS; }
 CUDANALYST_API CUresult cuProfilerStop() { return CUDA_SUCCESS; }

@@ -31,11 +31,24 @@ CUresult of_function(const void* handle, Body&& body) {
 }
 
 CUresult copy_bytes(const char* caller, bool blocking, CUdeviceptr to, CUdeviceptr from, size_t bytes, cudaMemcpyKind kind, CUstream stream) {
-  return driver_call([&] { return copy({.caller = caller, .blocking = blocking, .to = pointer(to), .from = pointer(from), .row_bytes = bytes, .kind = kind, .stream = stream}); });
+  return driver_call([&] {
+    return copy(
+        {.caller = caller, .blocking = blocking, .to = pointer(to), .from = pointer(from), .row_bytes = bytes, .kind = kind, .stream = stream});
+  });
 }
 
-CUresult fill_elements(const char* caller, CUdeviceptr to, uint32_t pattern, unsigned element, size_t count, CUstream stream, size_t rows = 1, size_t pitch = 0) {
-  return driver_call([&] { return fill({.caller = caller, .to = pointer(to), .pattern = pattern, .element_bytes = element, .row_elements = count, .rows = rows, .pitch = pitch, .stream = stream}); });
+CUresult fill_elements(const char* caller, CUdeviceptr to, uint32_t pattern, unsigned element, size_t count, CUstream stream, size_t rows = 1,
+                       size_t pitch = 0) {
+  return driver_call([&] {
+    return fill({.caller = caller,
+                 .to = pointer(to),
+                 .pattern = pattern,
+                 .element_bytes = element,
+                 .row_elements = count,
+                 .rows = rows,
+                 .pitch = pitch,
+                 .stream = stream});
+  });
 }
 
 CUdeviceptr number(const void* host) { return reinterpret_cast<CUdeviceptr>(host); }
@@ -70,12 +83,19 @@ int read_extra(void** extra, std::span<const uint8_t>& packed) {
   return success;
 }
 
-CUresult launch(const char* caller, CUfunction handle, Launch shape, CUstream stream, void** arguments, void** extra, std::span<const cudaLaunchAttribute> attributes = {}) {
+CUresult launch(const char* caller, CUfunction handle, Launch shape, CUstream stream, void** arguments, void** extra,
+                std::span<const cudaLaunchAttribute> attributes = {}) {
   return of_function(handle, [&](Function& function) -> int {
     std::span<const uint8_t> packed;
     if (!arguments && extra)
       if (int error = read_extra(extra, packed)) return error;
-    return launch_kernel({.caller = caller, .function = &function, .shape = shape, .arguments = arguments, .packed = packed, .stream = stream, .attributes = attributes});
+    return launch_kernel({.caller = caller,
+                          .function = &function,
+                          .shape = shape,
+                          .arguments = arguments,
+                          .packed = packed,
+                          .stream = stream,
+                          .attributes = attributes});
   });
 }
 
@@ -128,7 +148,9 @@ CUDANALYST_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute id
     const Place place = host_memory::place_of(pointer(address));
     if (place == Place::pageable) return invalid_value;
     switch (id) {
-      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: *static_cast<unsigned*>(data) = place == Place::pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE; return success;
+      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+        *static_cast<unsigned*>(data) = place == Place::pinned ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        return success;
       case CU_POINTER_ATTRIBUTE_IS_MANAGED: *static_cast<int*>(data) = place == Place::managed; return success;
       case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: *static_cast<int*>(data) = 0; return success;
       case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: *static_cast<CUdeviceptr*>(data) = address; return success;
@@ -137,23 +159,55 @@ CUDANALYST_API CUresult cuPointerGetAttribute(void* data, CUpointer_attribute id
   });
 }
 
-CUDANALYST_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) { return copy_bytes("cuMemcpy", true, to, from, bytes, cudaMemcpyDefault, nullptr); }
-CUDANALYST_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) { return copy_bytes("cuMemcpyAsync", false, to, from, bytes, cudaMemcpyDefault, stream); }
-CUDANALYST_API CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) { return copy_bytes("cuMemcpyHtoD", true, to, number(from), bytes, cudaMemcpyHostToDevice, nullptr); }
-CUDANALYST_API CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) { return copy_bytes("cuMemcpyDtoH", true, number(to), from, bytes, cudaMemcpyDeviceToHost, nullptr); }
-CUDANALYST_API CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) { return copy_bytes("cuMemcpyDtoD", true, to, from, bytes, cudaMemcpyDeviceToDevice, nullptr); }
-CUDANALYST_API CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) { return copy_bytes("cuMemcpyHtoDAsync", false, to, number(from), bytes, cudaMemcpyHostToDevice, stream); }
-CUDANALYST_API CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) { return copy_bytes("cuMemcpyDtoHAsync", false, number(to), from, bytes, cudaMemcpyDeviceToHost, stream); }
-CUDANALYST_API CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) { return copy_bytes("cuMemcpyDtoDAsync", false, to, from, bytes, cudaMemcpyDeviceToDevice, stream); }
+CUDANALYST_API CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy_bytes("cuMemcpy", true, to, from, bytes, cudaMemcpyDefault, nullptr);
+}
+CUDANALYST_API CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy_bytes("cuMemcpyAsync", false, to, from, bytes, cudaMemcpyDefault, stream);
+}
+CUDANALYST_API CUresult cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+  return copy_bytes("cuMemcpyHtoD", true, to, number(from), bytes, cudaMemcpyHostToDevice, nullptr);
+}
+CUDANALYST_API CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+  return copy_bytes("cuMemcpyDtoH", true, number(to), from, bytes, cudaMemcpyDeviceToHost, nullptr);
+}
+CUDANALYST_API CUresult cuMemcpyDtoD(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  return copy_bytes("cuMemcpyDtoD", true, to, from, bytes, cudaMemcpyDeviceToDevice, nullptr);
+}
+CUDANALYST_API CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+  return copy_bytes("cuMemcpyHtoDAsync", false, to, number(from), bytes, cudaMemcpyHostToDevice, stream);
+}
+CUDANALYST_API CUresult cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy_bytes("cuMemcpyDtoHAsync", false, number(to), from, bytes, cudaMemcpyDeviceToHost, stream);
+}
+CUDANALYST_API CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+  return copy_bytes("cuMemcpyDtoDAsync", false, to, from, bytes, cudaMemcpyDeviceToDevice, stream);
+}
 
-CUDANALYST_API CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count) { return fill_elements("cuMemsetD8", to, value, 1, count, nullptr); }
-CUDANALYST_API CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count) { return fill_elements("cuMemsetD16", to, value, 2, count, nullptr); }
-CUDANALYST_API CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count) { return fill_elements("cuMemsetD32", to, value, 4, count, nullptr); }
-CUDANALYST_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) { return fill_elements("cuMemsetD8Async", to, value, 1, count, stream); }
-CUDANALYST_API CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) { return fill_elements("cuMemsetD16Async", to, value, 2, count, stream); }
-CUDANALYST_API CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) { return fill_elements("cuMemsetD32Async", to, value, 4, count, stream); }
-CUDANALYST_API CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t rows) { return fill_elements("cuMemsetD2D32", to, value, 4, width, nullptr, rows, pitch); }
-CUDANALYST_API CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t rows) { return fill_elements("cuMemsetD2D8", to, value, 1, width, nullptr, rows, pitch); }
+CUDANALYST_API CUresult cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count) {
+  return fill_elements("cuMemsetD8", to, value, 1, count, nullptr);
+}
+CUDANALYST_API CUresult cuMemsetD16(CUdeviceptr to, unsigned short value, size_t count) {
+  return fill_elements("cuMemsetD16", to, value, 2, count, nullptr);
+}
+CUDANALYST_API CUresult cuMemsetD32(CUdeviceptr to, unsigned value, size_t count) {
+  return fill_elements("cuMemsetD32", to, value, 4, count, nullptr);
+}
+CUDANALYST_API CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
+  return fill_elements("cuMemsetD8Async", to, value, 1, count, stream);
+}
+CUDANALYST_API CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count, CUstream stream) {
+  return fill_elements("cuMemsetD16Async", to, value, 2, count, stream);
+}
+CUDANALYST_API CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
+  return fill_elements("cuMemsetD32Async", to, value, 4, count, stream);
+}
+CUDANALYST_API CUresult cuMemsetD2D32(CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t rows) {
+  return fill_elements("cuMemsetD2D32", to, value, 4, width, nullptr, rows, pitch);
+}
+CUDANALYST_API CUresult cuMemsetD2D8(CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t rows) {
+  return fill_elements("cuMemsetD2D8", to, value, 1, width, nullptr, rows, pitch);
+}
 
 // Streams and events are the runtime's own.
 CUDANALYST_API CUresult cuStreamCreateWithPriority(CUstream* handle, unsigned flags, int priority) {
@@ -217,10 +271,12 @@ CUDANALYST_API CUresult cuEventElapsedTime(float* milliseconds, CUevent start, C
   return driver_call([&] { return streams::elapsed(milliseconds, start, end); });
 }
 
-CUDANALYST_API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments, void** extra) {
+CUDANALYST_API CUresult cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                       unsigned shared, CUstream stream, void** arguments, void** extra) {
   return launch("cuLaunchKernel", function, {{gx, gy, gz}, {bx, by, bz}, shared, false, {}}, stream, arguments, extra);
 }
-CUDANALYST_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, CUstream stream, void** arguments) {
+CUDANALYST_API CUresult cuLaunchCooperativeKernel(CUfunction function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                                  unsigned shared, CUstream stream, void** arguments) {
   return launch("cuLaunchCooperativeKernel", function, {{gx, gy, gz}, {bx, by, bz}, shared, true, {}}, stream, arguments, nullptr);
 }
 CUDANALYST_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** arguments, void** extra) {
@@ -228,18 +284,27 @@ CUDANALYST_API CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunctio
   static_assert(sizeof(CUlaunchAttribute) == sizeof(cudaLaunchAttribute));
   // The two attribute types are one: same identifiers, same layout.
   const auto* attributes = reinterpret_cast<const cudaLaunchAttribute*>(config->attrs);
-  return launch("cuLaunchKernelEx", function, {{config->gridDimX, config->gridDimY, config->gridDimZ}, {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes, false, {}},
+  return launch("cuLaunchKernelEx", function,
+                {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                 {config->blockDimX, config->blockDimY, config->blockDimZ},
+                 config->sharedMemBytes,
+                 false,
+                 {}},
                 config->hStream, arguments, extra, {attributes, config->numAttrs});
 }
 
 CUDANALYST_API CUresult cuFuncGetAttribute(int* value, CUfunction_attribute id, CUfunction handle) {
   return of_function(handle, [&](Function& function) { return function_attribute(function, id, *value); });
 }
-CUDANALYST_API CUresult cuKernelGetAttribute(int* value, CUfunction_attribute id, CUkernel handle, CUdevice) { return cuFuncGetAttribute(value, id, reinterpret_cast<CUfunction>(handle)); }
+CUDANALYST_API CUresult cuKernelGetAttribute(int* value, CUfunction_attribute id, CUkernel handle, CUdevice) {
+  return cuFuncGetAttribute(value, id, reinterpret_cast<CUfunction>(handle));
+}
 CUDANALYST_API CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute id, int value) {
   return of_function(handle, [&](Function& function) { return set_function_attribute(function, id, value); });
 }
-CUDANALYST_API CUresult cuKernelSetAttribute(CUfunction_attribute id, int value, CUkernel handle, CUdevice) { return cuFuncSetAttribute(reinterpret_cast<CUfunction>(handle), id, value); }
+CUDANALYST_API CUresult cuKernelSetAttribute(CUfunction_attribute id, int value, CUkernel handle, CUdevice) {
+  return cuFuncSetAttribute(reinterpret_cast<CUfunction>(handle), id, value);
+}
 CUDANALYST_API CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache) {
   return of_function(handle, [](Function&) { return 0; });
 }
@@ -260,7 +325,8 @@ CUDANALYST_API CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, C
   return of_function(handle, [&](Function& function) { return occupancy::available_shared(function, blocks, threads, *bytes); });
 }
 // The largest block among those with the most resident threads.
-CUDANALYST_API CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of, size_t shared, int limit) {
+CUDANALYST_API CUresult cuOccupancyMaxPotentialBlockSize(int* grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of, size_t shared,
+                                                         int limit) {
   return of_function(handle, [&](Function& function) -> int {
     const int warp = device::attribute(cudaDevAttrWarpSize);
     int most = function.max_threads(), best = 0;

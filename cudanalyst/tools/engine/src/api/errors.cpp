@@ -110,7 +110,10 @@ void report_failure(int error, const char* function) {
   const bool known = reason.error == error;
   std::string message = call + " failed with " + name(error) + " (" + description(error) + ")";
   if (known) message += ": " + reason.why;
-  report_host_finding(known ? reason.kind : launch ? "invalid_launch" : "api_error", known && reason.address ? backend().describe(reason.address) : "", message);
+  report_host_finding(known    ? reason.kind
+                      : launch ? "invalid_launch"
+                               : "api_error",
+                      known && reason.address ? backend().describe(reason.address) : "", message);
   reason = {};
 }
 

@@ -13,7 +13,7 @@ int take_last();
 void poison(int error);
 int poisoned();  // what every call returns from then on, else 0
 int fault();
-void lose_device();  // by a reset after a fault: from then on the device is not available
+void lose_device();        // by a reset after a fault: from then on the device is not available
 bool is_fault(int error);  // breaks the context, and arrives after the launch has returned
 
 // What the process leaves behind, for the report's last line.

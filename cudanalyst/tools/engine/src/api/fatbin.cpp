@@ -114,8 +114,12 @@ Contents read(const void* data, int device_architecture) {
   if (!contents.ptx.empty()) return contents;
   const std::string name = std::to_string(device_architecture);
   if (compressed) contents.problem = "the embedded PTX is compressed; compile with -compress-mode=none";
-  else if (newer) contents.problem = "the embedded PTX is for sm_" + std::to_string(newer) + ", which this device (sm_" + name + ") cannot run; compile with -gencode=arch=compute_" + name + ",code=compute_" + name;
-  else if (machine_code) contents.problem = "only machine code is embedded, and the CPU engine runs PTX; compile with -gencode=arch=compute_" + name + ",code=[sm_" + name + ",compute_" + name + "]";
+  else if (newer)
+    contents.problem = "the embedded PTX is for sm_" + std::to_string(newer) + ", which this device (sm_" + name +
+                       ") cannot run; compile with -gencode=arch=compute_" + name + ",code=compute_" + name;
+  else if (machine_code)
+    contents.problem = "only machine code is embedded, and the CPU engine runs PTX; compile with -gencode=arch=compute_" + name + ",code=[sm_" +
+                       name + ",compute_" + name + "]";
   else contents.problem = "no device code is embedded";
   return contents;
 }
@@ -128,7 +132,9 @@ class Sections {
   explicit Sections(std::string_view image) : image_(image) {
     if (image.size() < sizeof(Elf64_Ehdr) || !is_elf(image.data())) return;
     const auto header = load<Elf64_Ehdr>(image.data());
-    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > image.size() || header.e_shnum * sizeof(Elf64_Shdr) > image.size() - header.e_shoff) return;
+    if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > image.size() ||
+        header.e_shnum * sizeof(Elf64_Shdr) > image.size() - header.e_shoff)
+      return;
     for (size_t i = 0; i < header.e_shnum; i++) headers_.push_back(load<Elf64_Shdr>(image.data() + header.e_shoff + i * sizeof(Elf64_Shdr)));
     if (header.e_shstrndx < headers_.size()) names_ = data(header.e_shstrndx);
   }

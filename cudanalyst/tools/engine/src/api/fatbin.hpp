@@ -13,10 +13,10 @@ struct Resources {
 };
 
 struct Contents {
-  std::string_view ptx;          // empty: none that this device can run
-  int ptx_target = 0;            // 90 for sm_90
+  std::string_view ptx;                        // empty: none that this device can run
+  int ptx_target = 0;                          // 90 for sm_90
   std::map<std::string, Resources> resources;  // of the device's own machine code, by kernel symbol
-  std::string problem;           // why there is no PTX, and what to do
+  std::string problem;                         // why there is no PTX, and what to do
 };
 
 // `data` starts at the container's header (not at nvcc's wrapper).

@@ -85,7 +85,9 @@ int release(void* pointer, const char* wanted) {
   const uint64_t address = number(pointer);
   if (backend().release(address) == success) return success;
   const auto found = backend().find(address);
-  if (!found) return errors::because(invalid_value, "invalid_free", std::string("the pointer is not one that ") + wanted + " gave", backend().on_device(pointer) ? address : 0);
+  if (!found)
+    return errors::because(invalid_value, "invalid_free", std::string("the pointer is not one that ") + wanted + " gave",
+                           backend().on_device(pointer) ? address : 0);
   if (!found->live) return errors::because(invalid_value, "double_free", "it was freed before", address);
   return errors::because(invalid_value, "invalid_free", "the pointer is not the start of its allocation", address);
 }
@@ -93,7 +95,8 @@ int release(void* pointer, const char* wanted) {
 
 int free_device(void* pointer) {
   if (!pointer) return success;
-  if (registry().pinned.contains(number(pointer))) return errors::because(invalid_value, "invalid_free", "the memory is pinned host memory: free it with cudaFreeHost", number(pointer));
+  if (registry().pinned.contains(number(pointer)))
+    return errors::because(invalid_value, "invalid_free", "the memory is pinned host memory: free it with cudaFreeHost", number(pointer));
   return release(pointer, "cudaMalloc");
 }
 
@@ -102,7 +105,8 @@ int free_pinned(void* pointer) {
   if (!registry().pinned.erase(number(pointer))) {
     const auto found = backend().find(number(pointer));
     const bool twice = found && !found->live;
-    return errors::because(invalid_value, twice ? "double_free" : "invalid_free", twice ? "it was freed before" : "the pointer is not one that cudaMallocHost or cudaHostAlloc gave");
+    return errors::because(invalid_value, twice ? "double_free" : "invalid_free",
+                           twice ? "it was freed before" : "the pointer is not one that cudaMallocHost or cudaHostAlloc gave");
   }
   return release(pointer, "cudaMallocHost");
 }
@@ -115,7 +119,9 @@ int register_range(void* pointer, size_t bytes) {
   return success;
 }
 
-int unregister_range(void* pointer) { return registry().registered.erase(number(pointer)) ? static_cast<int>(success) : cudaErrorHostMemoryNotRegistered; }
+int unregister_range(void* pointer) {
+  return registry().registered.erase(number(pointer)) ? static_cast<int>(success) : cudaErrorHostMemoryNotRegistered;
+}
 
 bool pinned_flags(const void* pointer, unsigned& flags) {
   const Range* found = holding(registry().pinned, number(pointer));
@@ -170,11 +176,14 @@ CUDANALYST_API cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent exte
   });
 }
 CUDANALYST_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return allocating("cudaMallocAsync", [&]() -> int { return streams::find(stream) ? allocate_device(pointer, bytes) : static_cast<int>(cudaErrorInvalidResourceHandle); });
+  return allocating("cudaMallocAsync", [&]() -> int {
+    return streams::find(stream) ? allocate_device(pointer, bytes) : static_cast<int>(cudaErrorInvalidResourceHandle);
+  });
 }
 CUDANALYST_PER_THREAD(cudaMallocAsync, _ptsz);
 CUDANALYST_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  return allocating("cudaFreeAsync", [&]() -> int { return streams::find(stream) ? free_device(pointer) : static_cast<int>(cudaErrorInvalidResourceHandle); });
+  return allocating("cudaFreeAsync",
+                    [&]() -> int { return streams::find(stream) ? free_device(pointer) : static_cast<int>(cudaErrorInvalidResourceHandle); });
 }
 CUDANALYST_PER_THREAD(cudaFreeAsync, _ptsz);
 
@@ -189,7 +198,8 @@ CUDANALYST_API cudaError_t cudaHostGetDevicePointer(void** device_pointer, void*
     unsigned ignored = 0;
     if (!device_pointer || flags || !pinned_flags(pointer, ignored)) return invalid_value;
     if (!backend().on_device(pointer))
-      return unsupported("function", "cudaHostGetDevicePointer", "kernels cannot reach memory of cudaHostRegister on the CPU engine; allocate it with cudaHostAlloc");
+      return unsupported("function", "cudaHostGetDevicePointer",
+                         "kernels cannot reach memory of cudaHostRegister on the CPU engine; allocate it with cudaHostAlloc");
     *device_pointer = pointer;
     return success;
   });

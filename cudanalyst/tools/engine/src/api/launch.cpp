@@ -9,9 +9,7 @@
 namespace cudanalyst {
 namespace {
 
-int bad_launch(int error, const std::string& why) {
-  return errors::because(error, "invalid_launch", why);
-}
+int bad_launch(int error, const std::string& why) { return errors::because(error, "invalid_launch", why); }
 
 std::string extents(const Dim3& size) { return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z); }
 
@@ -28,15 +26,18 @@ int validate_shape(const Function& function, const Launch& shape) {
     return bad_launch(invalid_value, name + " with a block of " + extents(block) + " threads: at most 1024 x 1024 x 64 are allowed, and 1024 in all");
   const uint64_t threads = uint64_t{block.x} * block.y * block.z;
   if (threads > static_cast<uint64_t>(attribute(cudaDevAttrMaxThreadsPerBlock)))
-    return bad_launch(invalid_value, name + " with a block of " + extents(block) + " = " + std::to_string(threads) + " threads: at most 1024 are allowed");
+    return bad_launch(invalid_value,
+                      name + " with a block of " + extents(block) + " = " + std::to_string(threads) + " threads: at most 1024 are allowed");
   const KernelInfo& about = function.info();
   if (about.max_threads && threads > about.max_threads)
-    return bad_launch(invalid_value, name + " with a block of " + std::to_string(threads) + " threads, more than its __launch_bounds__(" + std::to_string(about.max_threads) + ")");
+    return bad_launch(invalid_value, name + " with a block of " + std::to_string(threads) + " threads, more than its __launch_bounds__(" +
+                                         std::to_string(about.max_threads) + ")");
   const uint32_t* required = about.required_threads;
   if (required[0] && (block.x != required[0] || block.y != std::max(required[1], 1u) || block.z != std::max(required[2], 1u))) return invalid_value;
   if (threads > static_cast<uint64_t>(function.max_threads())) return launch_out_of_resources;
   if (shape.dynamic_shared_bytes > static_cast<size_t>(function.max_dynamic()))
-    return bad_launch(invalid_value, name + " with " + std::to_string(shape.dynamic_shared_bytes) + " B of dynamic shared memory: at most " + std::to_string(function.max_dynamic()) +
+    return bad_launch(invalid_value, name + " with " + std::to_string(shape.dynamic_shared_bytes) + " B of dynamic shared memory: at most " +
+                                         std::to_string(function.max_dynamic()) +
                                          " are allowed unless cudaFuncSetAttribute raises cudaFuncAttributeMaxDynamicSharedMemorySize");
   return success;
 }
@@ -44,7 +45,9 @@ int validate_shape(const Function& function, const Launch& shape) {
 // Cooperative launches need all blocks resident at once.
 int validate_cooperative(const Function& function, const Launch& shape) {
   int blocks = 0;
-  if (int error = occupancy::active_blocks(function, static_cast<int>(shape.block.x * shape.block.y * shape.block.z), shape.dynamic_shared_bytes, blocks)) return error;
+  if (int error =
+          occupancy::active_blocks(function, static_cast<int>(shape.block.x * shape.block.y * shape.block.z), shape.dynamic_shared_bytes, blocks))
+    return error;
   const uint64_t wanted = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
   const uint64_t resident = static_cast<uint64_t>(blocks) * device::attribute(cudaDevAttrMultiProcessorCount);
   return wanted > resident ? static_cast<int>(cudaErrorCooperativeLaunchTooLarge) : success;
@@ -74,7 +77,9 @@ int read_attribute(const cudaLaunchAttribute& attribute, Launch& shape) {
     case cudaLaunchAttributeMemSyncDomain:
     case cudaLaunchAttributeMemSyncDomainMap:
     case cudaLaunchAttributePreferredSharedMemoryCarveout: return success;
-    default: return unsupported("function", ("launch attribute " + std::to_string(attribute.id)).c_str(), "the CPU engine does not know this launch attribute; leave it out");
+    default:
+      return unsupported("function", ("launch attribute " + std::to_string(attribute.id)).c_str(),
+                         "the CPU engine does not know this launch attribute; leave it out");
   }
 }
 
@@ -124,11 +129,13 @@ thread_local std::vector<Configuration> configurations;  // a kernel's argument 
 
 Dim3 convert(dim3 size) { return {size.x, size.y, size.z}; }
 
-cudaError_t launch_by_host(const char* caller, const void* host, Launch shape, void** arguments, cudaStream_t stream, std::span<const cudaLaunchAttribute> attributes = {}) {
+cudaError_t launch_by_host(const char* caller, const void* host, Launch shape, void** arguments, cudaStream_t stream,
+                           std::span<const cudaLaunchAttribute> attributes = {}) {
   const auto body = [&]() -> int {
     Function* function = nullptr;
     if (int error = modules::function_for(host, function)) return error;
-    return launch_kernel({.caller = caller, .function = function, .shape = shape, .arguments = arguments, .stream = stream, .attributes = attributes});
+    return launch_kernel(
+        {.caller = caller, .function = function, .shape = shape, .arguments = arguments, .stream = stream, .attributes = attributes});
   };
   return runtime_call(body, caller);
 }
@@ -156,21 +163,23 @@ CUDANALYST_API cudaError_t cudaLaunchKernel(const void* host, dim3 grid, dim3 bl
 }
 CUDANALYST_PER_THREAD(cudaLaunchKernel, _ptsz);
 
-CUDANALYST_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+CUDANALYST_API cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                                              cudaStream_t stream) {
   // Null where __cudaGetKernel has just failed, and its error says more than that the handle is bad.
   if (!kernel && errors::peek_last()) return static_cast<cudaError_t>(errors::peek_last());
   return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid, block, arguments, shared_bytes, stream);
 }
 CUDANALYST_PER_THREAD(__cudaLaunchKernel, _ptsz);
 
-CUDANALYST_API cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared_bytes, cudaStream_t stream) {
+CUDANALYST_API cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 grid, dim3 block, void** arguments, size_t shared_bytes,
+                                                       cudaStream_t stream) {
   return launch_by_host("cudaLaunchCooperativeKernel", host, {convert(grid), convert(block), shared_bytes, true, {}}, arguments, stream);
 }
 CUDANALYST_PER_THREAD(cudaLaunchCooperativeKernel, _ptsz);
 
 CUDANALYST_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* host, void** arguments) {
   if (!config) return finish(invalid_value);
-  return launch_by_host("cudaLaunchKernelEx", host, {convert(config->gridDim), convert(config->blockDim), config->dynamicSmemBytes, false, {}}, arguments,
-                        config->stream, {config->attrs, config->numAttrs});
+  return launch_by_host("cudaLaunchKernelEx", host, {convert(config->gridDim), convert(config->blockDim), config->dynamicSmemBytes, false, {}},
+                        arguments, config->stream, {config->attrs, config->numAttrs});
 }
 CUDANALYST_PER_THREAD(cudaLaunchKernelExC, _ptsz);

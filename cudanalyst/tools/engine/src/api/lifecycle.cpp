@@ -64,9 +64,9 @@ void on_bad_access(int signal, siginfo_t* about, void*) {
 }
 
 void watch_host_accesses() {
-  struct sigaction before {};
+  struct sigaction before{};
   if (sigaction(SIGSEGV, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
-  struct sigaction watch {};
+  struct sigaction watch{};
   watch.sa_sigaction = on_bad_access;
   watch.sa_flags = SA_SIGINFO;
   sigaction(SIGSEGV, &watch, nullptr);
@@ -126,7 +126,8 @@ void finish_run() {
   write_end();
 }
 
-const RunnerInterface runner_interface{runner_interface_version, name_buffer, begin_call, end_call, report_call, report_download, finish_run, record::record_interface()};
+const RunnerInterface runner_interface{runner_interface_version,  name_buffer, begin_call, end_call, report_call, report_download, finish_run,
+                                       record::record_interface()};
 
 }  // namespace
 

@@ -1,12 +1,11 @@
 #include "modules.hpp"
 
-#include "contract.hpp"
-
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
 
+#include "contract.hpp"
 #include "device.hpp"
 #include "errors.hpp"
 
@@ -94,7 +93,9 @@ int Image::load() {
         chosen.problem = contents.problem;
       }
     }
-    if (with_ptx > 1) return error = refuse_image("relocatable device code of several files (-rdc=true) is not linked by the CPU engine; compile as one file without -rdc");
+    if (with_ptx > 1)
+      return error = refuse_image(
+                 "relocatable device code of several files (-rdc=true) is not linked by the CPU engine; compile as one file without -rdc");
     if (!with_ptx) return error = refuse_image(chosen.problem);
     ptx = chosen.ptx;
   }
@@ -177,7 +178,8 @@ Image* load(const void* data, int& error) {
     return nullptr;
   }
   if (backend().modules()) {
-    error = unsupported("module", "loading a module", "device code that is loaded at run time is not in the module that was built from the candidate");
+    error =
+        unsupported("module", "loading a module", "device code that is loaded at run time is not in the module that was built from the candidate");
     return nullptr;
   }
   auto image = std::make_unique<Image>();

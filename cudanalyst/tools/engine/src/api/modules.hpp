@@ -17,9 +17,9 @@ struct Image;
 struct Function {
   Image* image = nullptr;
   std::string symbol;
-  Kernel* kernel = nullptr;  // set once the image is loaded, unless
+  Kernel* kernel = nullptr;            // set once the image is loaded, unless
   const KernelFacts* facts = nullptr;  // the code is elsewhere
-  int max_dynamic_shared = -1;  // what cudaFuncSetAttribute allowed, or -1
+  int max_dynamic_shared = -1;         // what cudaFuncSetAttribute allowed, or -1
   int carveout = -1;
   bool nonportable_cluster = false;
 

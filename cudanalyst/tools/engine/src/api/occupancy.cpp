@@ -62,15 +62,18 @@ using namespace cudanalyst;
 namespace {
 template <typename Body>
 cudaError_t of_function(const void* host, Body&& body, const char* caller = __builtin_FUNCTION()) {
-  return runtime_call([&]() -> int {
-    Function* function = nullptr;
-    if (int error = modules::function_for(host, function)) return error;
-    return body(*function);
-  }, caller);
+  return runtime_call(
+      [&]() -> int {
+        Function* function = nullptr;
+        if (int error = modules::function_for(host, function)) return error;
+        return body(*function);
+      },
+      caller);
 }
 }  // namespace
 
-CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int threads, size_t dynamic, unsigned) {
+CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int threads, size_t dynamic,
+                                                                                  unsigned) {
   return of_function(host, [&](Function& function) { return occupancy::active_blocks(function, threads, dynamic, *blocks); });
 }
 CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads, size_t dynamic) {
@@ -104,7 +107,9 @@ int set_function_attribute(Function& function, int attribute, int value) {
     case cudaFuncAttributeMaxDynamicSharedMemorySize: {
       const int most = device::attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) - static_cast<int>(function.static_shared());
       if (value < 0 || value > most)
-        return errors::because(invalid_value, "api_error", "`" + function.info().name + "` cannot have " + std::to_string(value) + " B of dynamic shared memory: at most " + std::to_string(most) + " B are left of what the device allows a block");
+        return errors::because(invalid_value, "api_error",
+                               "`" + function.info().name + "` cannot have " + std::to_string(value) + " B of dynamic shared memory: at most " +
+                                   std::to_string(most) + " B are left of what the device allows a block");
       function.max_dynamic_shared = value;
       return success;
     }
@@ -118,7 +123,8 @@ int set_function_attribute(Function& function, int attribute, int value) {
     case cudaFuncAttributeRequiredClusterHeight:
     case cudaFuncAttributeRequiredClusterDepth:
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
-      return unsupported("function", "cluster attributes of a function", "give the cluster's size at the launch (cudaLaunchAttributeClusterDimension)");
+      return unsupported("function", "cluster attributes of a function",
+                         "give the cluster's size at the launch (cudaLaunchAttributeClusterDimension)");
     default: return invalid_value;
   }
 }

@@ -2,8 +2,8 @@
 #include <map>
 #include <set>
 
-#include "host_memory.hpp"
 #include "contract.hpp"
+#include "host_memory.hpp"
 #include "streams.hpp"
 
 using namespace cudanalyst;
@@ -34,10 +34,12 @@ cudaMemPool_t handle_of(Pool* pool) { return reinterpret_cast<cudaMemPool_t>(poo
 
 template <typename Body>
 cudaError_t of_pool(cudaMemPool_t handle, Body&& body, const char* caller = __builtin_FUNCTION()) {
-  return runtime_call([&]() -> int {
-    Pool* pool = find(handle);
-    return pool ? body(*pool) : static_cast<int>(invalid_value);
-  }, caller);
+  return runtime_call(
+      [&]() -> int {
+        Pool* pool = find(handle);
+        return pool ? body(*pool) : static_cast<int>(invalid_value);
+      },
+      caller);
 }
 
 bool is_wide(cudaMemPoolAttr attribute) { return attribute >= cudaMemPoolAttrReleaseThreshold; }
@@ -45,14 +47,18 @@ bool is_wide(cudaMemPoolAttr attribute) { return attribute >= cudaMemPoolAttrRel
 }  // namespace
 
 CUDANALYST_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return runtime_call([&]() -> int { return device ? static_cast<int>(cudaErrorInvalidDevice) : (*pool = handle_of(&registry().standard), success); });
+  return runtime_call(
+      [&]() -> int { return device ? static_cast<int>(cudaErrorInvalidDevice) : (*pool = handle_of(&registry().standard), success); });
 }
 CUDANALYST_API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
   return runtime_call([&]() -> int { return device ? static_cast<int>(cudaErrorInvalidDevice) : (*pool = handle_of(registry().current), success); });
 }
 CUDANALYST_API cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t handle) {
   if (device) return finish(cudaErrorInvalidDevice);
-  return of_pool(handle, [](Pool& pool) { registry().current = &pool; return 0; });
+  return of_pool(handle, [](Pool& pool) {
+    registry().current = &pool;
+    return 0;
+  });
 }
 CUDANALYST_API cudaError_t cudaMemPoolCreate(cudaMemPool_t* handle, const cudaMemPoolProps* properties) {
   return runtime_call([&]() -> int {

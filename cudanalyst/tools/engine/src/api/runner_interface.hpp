@@ -23,7 +23,7 @@ struct RecordInterface {
   std::string (*end_call)(int status, const std::string& exception);
   bool (*anything)();  // whether the trace has an operation or a refusal
   bool (*refused)();
-  pid_t (*fork_call)();  // fork, after which the child may go on with CUDA
+  pid_t (*fork_call)();                     // fork, after which the child may go on with CUDA
   std::vector<std::string> (*variables)();  // that host code has registered
 };
 const RecordInterface* record_interface();

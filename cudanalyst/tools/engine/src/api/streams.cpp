@@ -123,27 +123,41 @@ CUDANALYST_API cudaError_t cudaStreamDestroy(cudaStream_t handle) {
 namespace {
 template <typename Body>
 cudaError_t of_stream(cudaStream_t handle, Body&& body, const char* caller = __builtin_FUNCTION()) {
-  return runtime_call([&]() -> int {
-    Stream* stream = streams::find(handle);
-    return stream ? body(*stream) : static_cast<int>(cudaErrorInvalidResourceHandle);
-  }, caller);
+  return runtime_call(
+      [&]() -> int {
+        Stream* stream = streams::find(handle);
+        return stream ? body(*stream) : static_cast<int>(cudaErrorInvalidResourceHandle);
+      },
+      caller);
 }
 }  // namespace
 
 CUDANALYST_API cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-  return of_stream(handle, [&](Stream& stream) { *priority = stream.priority; return 0; });
+  return of_stream(handle, [&](Stream& stream) {
+    *priority = stream.priority;
+    return 0;
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetPriority, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
-  return of_stream(handle, [&](Stream& stream) { *flags = stream.flags; return 0; });
+  return of_stream(handle, [&](Stream& stream) {
+    *flags = stream.flags;
+    return 0;
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetFlags, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
-  return of_stream(handle, [&](Stream& stream) { *id = stream.id; return 0; });
+  return of_stream(handle, [&](Stream& stream) {
+    *id = stream.id;
+    return 0;
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetId, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
-  return of_stream(handle, [&](Stream&) { *device = 0; return 0; });
+  return of_stream(handle, [&](Stream&) {
+    *device = 0;
+    return 0;
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetDevice, _ptsz);
 
@@ -172,7 +186,10 @@ CUDANALYST_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t 
 }
 CUDANALYST_PER_THREAD(cudaStreamWaitEvent, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return of_stream(handle, [&](Stream&) { *status = cudaStreamCaptureStatusNone; return 0; });
+  return of_stream(handle, [&](Stream&) {
+    *status = cudaStreamCaptureStatusNone;
+    return 0;
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamIsCapturing, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void*, size_t, unsigned) {

@@ -82,7 +82,8 @@ void report_host_finding(const std::string& kind, const std::string& where, cons
     return;
   }
   ++b.next;
-  std::string json = "{\"type\":\"finding\",\"check\":\"memcheck\",\"kind\":\"" + kind + "\",\"kernel\":null,\"file\":null,\"line\":null,\"inlined_at\":[]";
+  std::string json =
+      "{\"type\":\"finding\",\"check\":\"memcheck\",\"kind\":\"" + kind + "\",\"kernel\":null,\"file\":null,\"line\":null,\"inlined_at\":[]";
   if (!where.empty()) {
     text_field(json, "space", "global");
     text_field(json, "address", where);

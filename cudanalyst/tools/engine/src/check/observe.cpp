@@ -12,8 +12,8 @@ const char* names[] = {"global", "shared", "local"};
 
 std::string place_of(const Warp& w, AccessSpace space, u64 address) {
   if (space == AccessSpace::global) return memory::describe(address);
-  return std::string(names[static_cast<int>(space)]) + "[" + std::to_string(space == AccessSpace::shared ? w.block->shared_bytes : w.block->local_stride) + " B] + " +
-         std::to_string(address);
+  return std::string(names[static_cast<int>(space)]) + "[" +
+         std::to_string(space == AccessSpace::shared ? w.block->shared_bytes : w.block->local_stride) + " B] + " + std::to_string(address);
 }
 
 }  // namespace
@@ -85,7 +85,9 @@ bool init_words(u8* shadow, const Instr& i, const u64* address, const Pattern* p
 void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern) {
   const u32 size = u32{i.bytes} * i.count;
   Block& b = *w.block;
-  u8* base = space == AccessSpace::global ? memory::layout().init - memory::layout().base : space == AccessSpace::shared ? b.shared_init.data() : nullptr;
+  u8* base = space == AccessSpace::global   ? memory::layout().init - memory::layout().base
+             : space == AccessSpace::shared ? b.shared_init.data()
+                                            : nullptr;
   if (pattern && init_words(base, i, address, pattern)) return;
   const auto shadow = [&](u32 l) { return base ? base + address[l] : b.local_init + (u64{w.id} * 32 + l) * b.local_stride + address[l]; };
   if (i.access == Access::write) {
@@ -154,7 +156,8 @@ void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes) {
           f.other_access = "cp.async";
           f.other_thread = w.block->number * w.block->threads + other.id * 32 + copy.lane;
         }
-    f.message = std::string(i.access == Access::read ? "Read" : "Write") + " of shared memory at " + f.address + " that an asynchronous copy has not finished with: wait for it first";
+    f.message = std::string(i.access == Access::read ? "Read" : "Write") + " of shared memory at " + f.address +
+                " that an asynchronous copy has not finished with: wait for it first";
     report_finding(w, i, l, f);
   }
 }
@@ -199,7 +202,9 @@ void sync_lanes_exit(Warp& w, u32 lanes) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
     if (w.last_store[l] == none) continue;
     bool known = false;
-    for (const Skipped& k : s.skipped) known |= k.store_pc == w.last_store[l] && k.passed == w.barriers_passed && k.thread / 32 == (w.block->number * w.block->threads + w.id * 32) / 32;
+    for (const Skipped& k : s.skipped)
+      known |=
+          k.store_pc == w.last_store[l] && k.passed == w.barriers_passed && k.thread / 32 == (w.block->number * w.block->threads + w.id * 32) / 32;
     if (!known) s.skipped.push_back({w.last_store[l], w.barriers_passed, w.block->number * w.block->threads + w.id * 32 + l});
   }
 }
@@ -240,7 +245,8 @@ void sync_barrier_completed(Block& b, u32 id, const Instr&) {
         if (k.passed > w.barriers_passed) continue;
         const u64 thread = k.thread - b.number * b.threads;
         if (thread / 32 == w.id && k.passed == w.barriers_passed)
-          divergent(w, at, first, &code[k.store_pc], k.thread, "Divergent barrier: some threads of the warp wait here, others skip it, go on and end");
+          divergent(w, at, first, &code[k.store_pc], k.thread,
+                    "Divergent barrier: some threads of the warp wait here, others skip it, go on and end");
         else if (k.passed == w.barriers_passed) {
           bool known = false;
           for (const auto& [barrier, suspect] : s.suspects) known |= barrier == &at && suspect.store_pc == k.store_pc;

@@ -23,9 +23,13 @@ constexpr u64 thread_kind = 0, warp_kind = u64{1} << 62, block_kind = u64{2} << 
 
 // What is kept of four bytes. Cells lie eight by eight, each field of the eight side by side, so that eight lanes in a row are vectors.
 enum Field : u32 {
-  write_thread, write_clock,
+  write_thread,
+  write_clock,
   write_pc,  // pc in 24 bits, above it: 1 strong, 1 split
-  read_thread, read_thread_2, read_clock, read_clock_2,
+  read_thread,
+  read_thread_2,
+  read_clock,
+  read_clock_2,
   read_pcs,  // 16 bits each, plus strength in the top bit of each
   fields
 };
@@ -46,8 +50,8 @@ struct Published {
 
 struct Race {
   LaunchState* launch = nullptr;
-  u32 clock = 1;    // highest clock in use
-  u32 floor = 1;    // of the launch: earlier clocks are other launches
+  u32 clock = 1;                                                  // highest clock in use
+  u32 floor = 1;                                                  // of the launch: earlier clocks are other launches
   std::unordered_map<u64, std::shared_ptr<Knowledge>> published;  // by location
   std::unordered_map<const void*, Parts> bytes;                   // cells that were accessed by parts, byte by byte
 };
@@ -101,7 +105,8 @@ inline bool ordered(const Warp& w, u32 lane, u32 me, u32 thread, u32 clock, u32 
   return knows_elsewhere(w, lane, thread, clock);
 }
 
-void report_race(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, const char* hazard, u32 other_thread, u32 other_pc, const char* other_access) {
+void report_race(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, const char* hazard, u32 other_thread, u32 other_pc,
+                 const char* other_access) {
   const bool shared = space == AccessSpace::shared;
   Finding f;
   f.check = "racecheck";
@@ -115,8 +120,8 @@ void report_race(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 addre
   const u64 per_block = w.block->warps.size() * 32;
   f.other_thread = other_thread / per_block * w.block->threads + other_thread % per_block;
   const char* mine = i.access == Access::read ? "Read" : i.access == Access::write ? "Write" : "Atomic";
-  f.message = std::string(mine) + " of " + f.space + " memory at " + f.address + " races with a" + (*other_access == 'a' ? "n " : " ") + other_access +
-              " by another thread: nothing orders the two";
+  f.message = std::string(mine) + " of " + f.space + " memory at " + f.address + " races with a" + (*other_access == 'a' ? "n " : " ") +
+              other_access + " by another thread: nothing orders the two";
   if (f.other) {
     const Place at = w.context->program->place(*f.other);
     if (at.line) f.message += " (line " + std::to_string(at.line) + ")";
@@ -216,7 +221,8 @@ inline Eight below(Eight a, u32 limit) { return reinterpret_cast<Eight>(reinterp
 inline Eight ordered_eight(const View& v, const Together& t, Eight me, Eight thread, Eight clock) {
   const Eight own_block = reinterpret_cast<Eight>(thread - v.first_thread < v.threads);
   const Eight own_warp = reinterpret_cast<Eight>((thread >> 5) == (me >> 5));
-  return below(clock, v.launch_floor) | reinterpret_cast<Eight>(thread == me) | (own_block & (below(clock, t.block_floor) | (own_warp & below(clock, t.warp_floor))));
+  return below(clock, v.launch_floor) | reinterpret_cast<Eight>(thread == me) |
+         (own_block & (below(clock, t.block_floor) | (own_warp & below(clock, t.warp_floor))));
 }
 
 // Eight lanes read or write eight cells side by side. False, and nothing done, when lane by lane has to look.
@@ -454,7 +460,8 @@ void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessS
       const u64 offset = address[l] - base;
       if (strong) {
         const u64 key = reinterpret_cast<u64>(host) + address[l];
-        race_synchronise(w, l, key, i.access != Access::read && !(i.mix == MixClass::barrier), i.access != Access::write && i.mix != MixClass::barrier, i.release);
+        race_synchronise(w, l, key, i.access != Access::read && !(i.mix == MixClass::barrier),
+                         i.access != Access::write && i.mix != MixClass::barrier, i.release);
       }
       if (i.access == Access::read) {
         // Of lanes that read the same word one after the other, the first and the last stand for all.
@@ -477,7 +484,8 @@ void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessS
   if (!pattern || race().clock >= 0x7fffffffu || !together(w, t)) return one_by_one(lanes);
   for (u32 l = 0; l < 32; l += 8) {
     const u64 offset = address[l] - base;
-    if (pattern[l / 8] == Pattern::row && offset % 32 == 0 && row_of_cells(v, t, cells + offset / 32 * 8 * fields, first + l)) previous = address[l + 7] - base;
+    if (pattern[l / 8] == Pattern::row && offset % 32 == 0 && row_of_cells(v, t, cells + offset / 32 * 8 * fields, first + l))
+      previous = address[l + 7] - base;
     else one_by_one(0xffu << l);
   }
 }

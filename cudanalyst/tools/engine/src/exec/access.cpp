@@ -31,7 +31,8 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
   } else if (space == AccessSpace::global) {
     if (const auto near = memory::nearest(address); near && !freed) {
       const u64 end = near->address + near->bytes;
-      if (!memory::is_device(reinterpret_cast<const void*>(address))) message += address < 65536 ? ", a null pointer or an offset from one" : ", which is no device memory: is it a host pointer?";
+      if (!memory::is_device(reinterpret_cast<const void*>(address)))
+        message += address < 65536 ? ", a null pointer or an offset from one" : ", which is no device memory: is it a host pointer?";
       else if (address == end) message += ", just past the end of the allocation";
       else if (address > end) message += ", " + std::to_string(address - end) + " bytes past the end of the nearest allocation";
       else if (address < near->address) message += ", " + std::to_string(near->address - address) + " bytes before the nearest allocation";

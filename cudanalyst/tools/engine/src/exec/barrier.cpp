@@ -73,8 +73,9 @@ void barrier_check_all(Block& b) {
 void barrier_arrive(Warp& w, const Instr& i, u32 lanes, u32 id, u32 expected, bool wait) {
   Block& b = *w.block;
   if (id > 15 || expected % 32 != 0) {
-    fault(w, i, launch_failure, id > 15 ? "There are 16 barriers, 0 to 15; this is " + std::to_string(id)
-                                        : "The thread count of a barrier must be a multiple of 32, not " + std::to_string(expected),
+    fault(w, i, launch_failure,
+          id > 15 ? "There are 16 barriers, 0 to 15; this is " + std::to_string(id)
+                  : "The thread count of a barrier must be a multiple of 32, not " + std::to_string(expected),
           static_cast<u32>(__builtin_ctz(lanes)));
     return;
   }

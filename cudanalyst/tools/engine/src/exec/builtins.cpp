@@ -10,9 +10,7 @@ namespace {
 
 std::mutex output;
 
-u8* argument(Warp& w, u32 lane, u32 offset) {
-  return w.block->local + (u64{w.id} * 32 + lane) * w.block->local_stride + w.frame->local + offset;
-}
+u8* argument(Warp& w, u32 lane, u32 offset) { return w.block->local + (u64{w.id} * 32 + lane) * w.block->local_stride + w.frame->local + offset; }
 template <class T>
 T value(Warp& w, u32 lane, u32 offset) {
   T result;
@@ -87,14 +85,24 @@ std::string format(Warp& w, u32 lane, const std::string& pattern, const u8* valu
     buffer[0] = 0;
     switch (kind) {
       case '%': result += '%'; break;
-      case 'd': case 'i':
-        std::snprintf(buffer, sizeof buffer, (spec + "lld").c_str(), wide ? static_cast<long long>(take(8)) : static_cast<long long>(static_cast<s32>(take(4))));
+      case 'd':
+      case 'i':
+        std::snprintf(buffer, sizeof buffer, (spec + "lld").c_str(),
+                      wide ? static_cast<long long>(take(8)) : static_cast<long long>(static_cast<s32>(take(4))));
         break;
-      case 'u': case 'x': case 'X': case 'o':
-        std::snprintf(buffer, sizeof buffer, (spec + "ll" + kind).c_str(), static_cast<unsigned long long>(wide ? take(8) : take(4)));
-        break;
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o': std::snprintf(buffer, sizeof buffer, (spec + "ll" + kind).c_str(), static_cast<unsigned long long>(wide ? take(8) : take(4))); break;
       case 'c': std::snprintf(buffer, sizeof buffer, (spec + kind).c_str(), static_cast<int>(take(4))); break;
-      case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A': {
+      case 'f':
+      case 'F':
+      case 'e':
+      case 'E':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': {
         const u64 bits = take(8);
         double real;
         std::memcpy(&real, &bits, 8);
@@ -150,8 +158,8 @@ void assertion(Warp& w, const Instr& i, const CallSite& site, u32 lanes) {
     const u32 line = value<u32>(w, lane, site.arguments[2]);
     const std::string function = text_at(w, lane, value<u64>(w, lane, site.arguments[3]));
     const Dim3 t = thread_index(w, lane), b = w.block->index;
-    std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file.c_str(), line, function.c_str(), b.x, b.y, b.z, t.x, t.y, t.z,
-                 what.c_str());
+    std::fprintf(stderr, "%s:%u: %s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n", file.c_str(), line, function.c_str(), b.x, b.y,
+                 b.z, t.x, t.y, t.z, what.c_str());
     if (rest == lanes) fault(w, i, assert_triggered, "Assertion `" + what + "` failed at " + file + ":" + std::to_string(line), lane);
   }
 }

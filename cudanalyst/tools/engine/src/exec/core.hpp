@@ -38,8 +38,27 @@ enum class AddressBase : u8 { register64, register32, absolute, frame };
 enum class AccessSpace : u8 { global, shared, local, generic, constant };
 enum class Access : u8 { none, read, write, atomic };
 enum class MixClass : u8 {
-  fp32, fp64, fp16, tensor, integer, special_function, conversion, predicate, control, load_global, store_global, load_shared, store_shared,
-  load_local, store_local, load_constant, atomic, barrier, shuffle, other, count
+  fp32,
+  fp64,
+  fp16,
+  tensor,
+  integer,
+  special_function,
+  conversion,
+  predicate,
+  control,
+  load_global,
+  store_global,
+  load_shared,
+  store_shared,
+  load_local,
+  store_local,
+  load_constant,
+  atomic,
+  barrier,
+  shuffle,
+  other,
+  count
 };
 
 // What nearly every execution reads comes first, in one cache line.
@@ -47,16 +66,16 @@ struct alignas(64) Instr {
   Execute fn = nullptr;
   u32 d = none, a = none, b = none, c = none;  // slots: byte offsets in the frame's registers, 32 lanes each
   s32 predicate = -1;
-  u32 run = 0;         // instructions from here on that every lane of a group just executes: no guard, no control
-  u32 shape = none;    // slot of the Shape of the address register (exec/shape.hpp)
+  u32 run = 0;       // instructions from here on that every lane of a group just executes: no guard, no control
+  u32 shape = none;  // slot of the Shape of the address register (exec/shape.hpp)
   bool negated = false;
   Control control = Control::normal;
   AddressBase base = AddressBase::absolute;
   AccessSpace space = AccessSpace::global;
   Access access = Access::none;
-  u8 bytes = 0;        // of one element in memory
-  u8 count = 1;        // elements of a vector
-  u8 width = 0;        // bytes of a lane of the register operands of a memory access
+  u8 bytes = 0;  // of one element in memory
+  u8 count = 1;  // elements of a vector
+  u8 width = 0;  // bytes of a lane of the register operands of a memory access
   bool strong = false, acquire = false, release = false;
   bool is_volatile = false;  // strong for no other reason
   u8 option = 0, option2 = 0;
@@ -72,8 +91,8 @@ struct alignas(64) Instr {
 };
 
 struct CallSite {
-  u32 function = none;            // number of the callee, or none for an indirect call
-  std::vector<u32> arguments;     // frame offsets in the caller
+  u32 function = none;         // number of the callee, or none for an indirect call
+  std::vector<u32> arguments;  // frame offsets in the caller
   std::vector<u32> results;
 };
 
@@ -83,8 +102,35 @@ struct Constant {
   u64 value;
 };
 enum class Special : u8 {
-  tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z, laneid, warpid, nwarpid, smid, nsmid,
-  gridid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge, lanemask_gt, dynamic_smem_size, total_smem_size, zero, one, envreg1, envreg2
+  tid_x,
+  tid_y,
+  tid_z,
+  ntid_x,
+  ntid_y,
+  ntid_z,
+  ctaid_x,
+  ctaid_y,
+  ctaid_z,
+  nctaid_x,
+  nctaid_y,
+  nctaid_z,
+  laneid,
+  warpid,
+  nwarpid,
+  smid,
+  nsmid,
+  gridid,
+  lanemask_eq,
+  lanemask_le,
+  lanemask_lt,
+  lanemask_ge,
+  lanemask_gt,
+  dynamic_smem_size,
+  total_smem_size,
+  zero,
+  one,
+  envreg1,
+  envreg2
 };
 struct SpecialSlot {
   u32 slot;
@@ -95,7 +141,7 @@ struct SpecialSlot {
 // A function within a program.
 struct Code {
   const ptx::Function* source = nullptr;
-  u32 entry = 0, end = 0;         // pcs
+  u32 entry = 0, end = 0;  // pcs
   u32 register_bytes = 0, local_bytes = 0;
   std::vector<u32> parameter_offset, parameter_bytes, result_offset, result_bytes;  // in the frame
   std::vector<Constant> constants;
@@ -143,9 +189,9 @@ struct Frame {
 
 struct AsyncCopy {
   u32 lane;
-  u32 shared;    // destination
+  u32 shared;  // destination
   u8 bytes;
-  u32 group;     // commit group it belongs to
+  u32 group;  // commit group it belongs to
   const Instr* instr;
   u8 data[16];
 };
@@ -161,7 +207,7 @@ struct Warp {
   u32 pc[32] = {};
   Frame* frames[32] = {};
   u64 executed = 0;
-  u32 cursor = 0;         // lane after which rotation continues
+  u32 cursor = 0;  // lane after which rotation continues
   bool rotate = false, spinning = false, event = false;
   Frame* root_frame = nullptr;
   std::vector<AsyncCopy> pending;
@@ -206,7 +252,7 @@ struct Block {
   u8* local_init = nullptr;
   u32 pending_total = 0;
   u32 clock_base = 0;
-  bool knowledge = false;          // some lane has Warp::known or Warp::fenced
+  bool knowledge = false;  // some lane has Warp::known or Warp::fenced
   std::shared_ptr<struct SyncState> sync;
 };
 
@@ -222,7 +268,7 @@ struct LaunchState {
   std::mutex mutex;
   bool parallel = false;
   u64 grid_workspace = 0;  // of grid-wide sync
-  u32 clock_floor = 0;  // accesses with an earlier clock belong to earlier launches
+  u32 clock_floor = 0;     // accesses with an earlier clock belong to earlier launches
 };
 
 struct Profile;

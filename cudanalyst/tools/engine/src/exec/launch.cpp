@@ -60,8 +60,7 @@ class Worker {
     const u64 limit = together ? launch_.blocks : 2048;
     if (together)
       while (active_.size() < limit && start_block(nullptr)) {}
-    else
-      start_block(nullptr);
+    else start_block(nullptr);
     while (!active_.empty() && !launch_.stop) {
       bool waiting = false, progress = false;
       for (size_t k = 0; k < active_.size() && !launch_.stop;) {
@@ -115,7 +114,9 @@ class Worker {
     b.shared_bytes = p.static_shared + launch_.launch.dynamic_shared_bytes;
     const size_t room = (b.shared_bytes + 63) / 64 * 64;
     b.shared = map(room);
-    b.local_stride = (16 + (p.has_calls ? std::max<size_t>(deep_stack, p.functions[0]->local_bytes + deep_stack) : p.functions[0]->local_bytes) + 15) & ~size_t{15};
+    b.local_stride =
+        (16 + (p.has_calls ? std::max<size_t>(deep_stack, p.functions[0]->local_bytes + deep_stack) : p.functions[0]->local_bytes) + 15) &
+        ~size_t{15};
     b.local = map(b.local_stride * warps * 32);
     if (c_.checks & initcheck) {
       b.shared_init.resize(room);
@@ -286,7 +287,8 @@ void report_unsupported(const std::string& what, const std::string& name, const 
   json += ",\"file\":";
   append_json_string(json, file);
   json += ",\"line\":" + std::to_string(line) + ",\"message\":";
-  append_json_string(json, "The CPU engine does not have this instruction, so the kernel was not run; write it without the instruction, or run it on a GPU");
+  append_json_string(
+      json, "The CPU engine does not have this instruction, so the kernel was not run; write it without the instruction, or run it on a GPU");
   report_line(json + "}");
 }
 

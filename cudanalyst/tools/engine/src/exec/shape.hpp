@@ -15,7 +15,7 @@ inline bool all_zero(Eight v) {
   using Long = long long __attribute__((vector_size(32)));
   return __builtin_ia32_ptestz256(reinterpret_cast<Long>(v), reinterpret_cast<Long>(v));
 #else
-  const auto part = std::bit_cast<std::array<u64, 4>>(v);
+  const auto part = std::bit_cast<std::array<u64, 4> >(v);
   return (part[0] | part[1] | part[2] | part[3]) == 0;
 #endif
 }
@@ -33,7 +33,7 @@ inline Pattern pattern_of(Eight address) {
 }
 
 struct Shape {
-  bool valid;  // all lanes were there
+  bool valid;   // all lanes were there
   Pattern all;  // of every eight lanes alike, else scattered
   Pattern part[4];
   u32 low, high, bits;

@@ -62,7 +62,8 @@ void fault(Warp& w, const Instr& i, Error code, const std::string& message, u32 
   const std::lock_guard lock(l.mutex);
   if (l.stop.exchange(true)) return;
   l.error = code;
-  std::string json = "{\"type\":\"error\",\"code\":" + std::to_string(code) + ",\"name\":\"" + error_name(code) + "\"," + launch_json_place(*l.program, i);
+  std::string json =
+      "{\"type\":\"error\",\"code\":" + std::to_string(code) + ",\"name\":\"" + error_name(code) + "\"," + launch_json_place(*l.program, i);
   json += ",\"thread\":" + numbers(thread_index(w, lane)) + ",\"block\":" + numbers(w.block->index) + ",\"message\":";
   append_json_string(json, message);
   report_line(json + "}");
@@ -103,9 +104,9 @@ void report_stuck(Context& c, std::vector<Block*>& blocks, bool deadlock) {
         json += ",\"line\":" + std::to_string(at.line) + ",\"state\":\"" + state_of(w, lane) + "\",\"lanes\":\"" + lanes + "\"}";
       }
     }
-  const std::string message =
-      deadlock ? "Deadlock: every thread that has not exited waits, and none can go on"
-               : "The launch was stopped after " + std::to_string(l.executed.load()) + " warp instructions (CUDANALYST_MAX_WARP_INSTRUCTIONS): an endless loop, or more work than allowed";
+  const std::string message = deadlock ? "Deadlock: every thread that has not exited waits, and none can go on"
+                                       : "The launch was stopped after " + std::to_string(l.executed.load()) +
+                                             " warp instructions (CUDANALYST_MAX_WARP_INSTRUCTIONS): an endless loop, or more work than allowed";
   json += "],\"message\":";
   append_json_string(json, message);
   report_line(json + "}");

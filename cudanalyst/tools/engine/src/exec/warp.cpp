@@ -1,9 +1,9 @@
 // Runs one warp: lane groups by lowest pc in the deepest frame, rotated where lanes spin.
+#include <algorithm>
+
 #include "../check/check.hpp"
 #include "../prof/profile.hpp"
 #include "core.hpp"
-
-#include <algorithm>
 
 namespace cudanalyst {
 namespace {
@@ -33,7 +33,8 @@ Group pick(Warp& w, u32 ready) {
   if (ready == UINT32_MAX) {
     // Together, as nearly always?
     u64 differs = 0;
-    for (u32 l = 1; l < 32; ++l) differs |= static_cast<u64>(w.pc[l] ^ w.pc[0]) | (reinterpret_cast<u64>(w.frames[l]) ^ reinterpret_cast<u64>(w.frames[0]));
+    for (u32 l = 1; l < 32; ++l)
+      differs |= static_cast<u64>(w.pc[l] ^ w.pc[0]) | (reinterpret_cast<u64>(w.frames[l]) ^ reinterpret_cast<u64>(w.frames[0]));
     if (!differs) {
       w.cursor = 0;
       return {w.frames[0], w.pc[0], ready, none};
@@ -80,12 +81,14 @@ bool call(Warp& w, const Instr& i, u32 lanes, const Code* callee) {
   Frame* parent = w.frame;
   Frame* child = enter_frame(w, parent, i.pc, callee);
   if (child->local + callee->local_bytes > w.block->local_stride) {
-    fault(w, i, hardware_stack_error, "The stack of a thread is full (" + std::to_string(w.block->local_stride) + " bytes); the recursion is too deep",
+    fault(w, i, hardware_stack_error,
+          "The stack of a thread is full (" + std::to_string(w.block->local_stride) + " bytes); the recursion is too deep",
           static_cast<u32>(__builtin_ctz(lanes)));
     return false;
   }
   if (site.arguments.size() != callee->parameter_offset.size()) {
-    fault(w, i, invalid_pc, "A call through a pointer passes another number of arguments than the function takes", static_cast<u32>(__builtin_ctz(lanes)));
+    fault(w, i, invalid_pc, "A call through a pointer passes another number of arguments than the function takes",
+          static_cast<u32>(__builtin_ctz(lanes)));
     return false;
   }
   child->lanes |= lanes;

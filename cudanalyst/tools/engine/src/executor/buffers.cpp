@@ -28,7 +28,7 @@ class File {
     ::close(descriptor_);
   }
   size_t size() const {
-    struct stat about {};
+    struct stat about{};
     if (::fstat(descriptor_, &about)) fail("cannot be examined");
     return static_cast<size_t>(about.st_size);
   }
@@ -37,7 +37,8 @@ class File {
   }
   // Writing to a mapping of a full disk would be a SIGBUS.
   void reserve(size_t offset, size_t bytes) const {
-    if (const int error = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes))) errno = error, fail("cannot be made long enough");
+    if (const int error = ::posix_fallocate(descriptor_, static_cast<off_t>(offset), static_cast<off_t>(bytes)))
+      errno = error, fail("cannot be made long enough");
   }
   void* map(size_t offset, size_t bytes, int protection) {
     bytes_ = bytes;
@@ -95,7 +96,8 @@ void upload(Session& session, Words& words, Object&) {
     throw BadCommand(path + " has " + std::to_string(size) + " bytes; the allocation, guards included, has " + std::to_string(bytes));
   if (!bytes) return;
   CU(cuMemcpyHtoD, buffer.memory.address(), file.map(offset, bytes, PROT_READ), bytes);
-  // From pageable memory the call returns once the driver has its own copy, and a stream that does not wait for the legacy one would read what was there before.
+  // From pageable memory the call returns once the driver has its own copy, and a stream that does not wait for the legacy one would read what was
+  // there before.
   CU(cuCtxSynchronize);
 }
 
@@ -142,7 +144,9 @@ void share(Session& session, Words& words, Object& answer) {
   CUdeviceptr start = 0;
   size_t whole = 0;
   CU(cuMemGetAddressRange, &start, &whole, buffer.memory.address());
-  answer.add("handle", hexadecimal(&handle, sizeof handle)).add("offset", buffer.body() - start).add("bytes", buffer.memory.bytes() - 2 * buffer.guard);
+  answer.add("handle", hexadecimal(&handle, sizeof handle))
+      .add("offset", buffer.body() - start)
+      .add("bytes", buffer.memory.bytes() - 2 * buffer.guard);
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ constexpr size_t most_line_bytes = 64 << 10;
 int connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) throw IoFailure("the socket's path is longer than " + std::to_string(sizeof address.sun_path - 1) + " bytes: " + path);
+  if (path.size() >= sizeof address.sun_path)
+    throw IoFailure("the socket's path is longer than " + std::to_string(sizeof address.sun_path - 1) + " bytes: " + path);
   std::memcpy(address.sun_path, path.data(), path.size());
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0) fail("no socket");

@@ -54,13 +54,9 @@ std::string Commands::run(Session& session, std::string_view line) const {
   } catch (const CudaFailure& failure) {
     note_broken(session, failure);
     return cuda_failed(command, failure);
-  } catch (const BadCommand& failure) {
-    return failed("bad_command", command, failure.what()).text();
-  } catch (const std::bad_alloc&) {
+  } catch (const BadCommand& failure) { return failed("bad_command", command, failure.what()).text(); } catch (const std::bad_alloc&) {
     return failed("io", command, "the executor has no host memory left").text();
-  } catch (const std::exception& failure) {
-    return failed("io", command, failure.what()).text();
-  }
+  } catch (const std::exception& failure) { return failed("io", command, failure.what()).text(); }
 }
 
 std::string read_file(const std::string& path) {

@@ -8,6 +8,7 @@
 #include "failure.hpp"
 
 // One table: members, look-up and names come from it. The headers map names to versions (cuMemAlloc to cuMemAlloc_v2), here as there.
+// clang-format off
 #define CUDANALYST_DRIVER(X)                                                                                                              \
   X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                                                                   \
   X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceTotalMem) X(cuDeviceGetAttribute)                                        \
@@ -22,6 +23,7 @@
   X(cuStreamCreateWithPriority) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamQuery) X(cuStreamWaitEvent) X(cuLaunchKernelEx)                        \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime)                                         \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy)
+// clang-format on
 
 #define CUDANALYST_TEXT_OF(name) #name
 #define CUDANALYST_TEXT(name) CUDANALYST_TEXT_OF(name)

@@ -110,8 +110,6 @@ void occupancy(Session& session, Words& words, Object& answer) {
 
 }  // namespace
 
-void add_module_commands(Commands& commands) {
-  commands.add("module", load).add("unload", unload).add("symbol", symbol).add("occupancy", occupancy);
-}
+void add_module_commands(Commands& commands) { commands.add("module", load).add("unload", unload).add("symbol", symbol).add("occupancy", occupancy); }
 
 }  // namespace cudanalyst::executor

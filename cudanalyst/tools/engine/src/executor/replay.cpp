@@ -36,9 +36,7 @@ void call(Session& session, Words& words, Object& answer) {
       trace->enqueue(session.stream.get(), session.lanes);
       // The whole context: nothing of one call is left when the next begins.
       CU(cuCtxSynchronize);
-    } catch (const CudaFailure& failure) {
-      throw CudaFailure(failure.code, failure.name, "trace " + id + ": " + failure.what());
-    }
+    } catch (const CudaFailure& failure) { throw CudaFailure(failure.code, failure.name, "trace " + id + ": " + failure.what()); }
   }
   answer.add("microseconds", std::chrono::duration<double, std::micro>(Clock::now() - start).count());
 }

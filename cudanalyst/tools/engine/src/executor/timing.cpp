@@ -270,7 +270,15 @@ void stamp(Session& session, Words& words, Object& answer) { time_by(Timing::Clo
 }  // namespace
 
 void add_timing_commands(Commands& commands) {
-  commands.add("kernels", kernels).add("preheat", preheat).add("random", random).add("poison", poison).add("touch", touch).add("pair", pair).add("unpair", unpair).add("time", time).add("stamp", stamp);
+  commands.add("kernels", kernels)
+      .add("preheat", preheat)
+      .add("random", random)
+      .add("poison", poison)
+      .add("touch", touch)
+      .add("pair", pair)
+      .add("unpair", unpair)
+      .add("time", time)
+      .add("stamp", stamp);
   commands.add("overhead", [](Session& session, Words& words, Object& answer) { words.end(), timing(session).overhead(answer); });
   commands.add("bandwidth", [](Session& session, Words& words, Object& answer) { words.end(), timing(session).bandwidth(answer); });
 }

@@ -10,13 +10,13 @@ namespace cudanalyst::executor {
 
 namespace {
 
-constexpr size_t flush_factor = 2;          // times the L2
-constexpr size_t least_flush = 32u << 20;   // where the driver does not say how large the L2 is
+constexpr size_t flush_factor = 2;         // times the L2
+constexpr size_t least_flush = 32u << 20;  // where the driver does not say how large the L2 is
 constexpr size_t bandwidth_bytes = 512u << 20;
 constexpr int empty_calls = 256;
 constexpr int overhead_rounds = 30, flush_rounds = 5, rate_rounds = 6;
 constexpr double overhead_gate_ms = 50;
-constexpr double slice_us = 2000;           // length of a preheating slice
+constexpr double slice_us = 2000;  // length of a preheating slice
 constexpr double steady_share = 0.005;
 constexpr size_t steady_slices = 8;
 
@@ -45,8 +45,9 @@ Timing::Timing(Session& session, const std::string& kernels_path) : session_(ses
   CUmodule module = nullptr;
   CU(cuModuleLoadDataEx, &module, image.data(), 0, nullptr, nullptr);
   module_.reset(module);
-  const std::pair<CUfunction*, const char*> wanted[] = {{&empty_, "empty"},           {&gate_, "gate"}, {&flush_data_, "flush_data"},
-                                                        {&flush_code_, "flush_code"}, {&burn_, "burn"}, {&random_, "random_values"}, {&stamp_, "stamp"}};
+  const std::pair<CUfunction*, const char*> wanted[] = {
+      {&empty_, "empty"},          {&gate_, "gate"},  {&flush_data_, "flush_data"}, {&flush_code_, "flush_code"}, {&burn_, "burn"},
+      {&random_, "random_values"}, {&stamp_, "stamp"}};
   for (const auto& [function, name] : wanted) CU(cuModuleGetFunction, function, module, name);
   int l2 = 0, multiprocessors = 1;
   CU(cuDeviceGetAttribute, &l2, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, session.device);

@@ -174,10 +174,13 @@ class Trace::Reader {
     }
     const auto& parameters = made.kernel->parameters;
     const size_t count = words.number("N_ARGUMENTS");
-    if (count != parameters.size()) throw BadCommand("kernel `" + made.kernel->symbol + "` takes " + std::to_string(parameters.size()) + " arguments");
+    if (count != parameters.size())
+      throw BadCommand("kernel `" + made.kernel->symbol + "` takes " + std::to_string(parameters.size()) + " arguments");
     for (auto& [offset, bytes] : parameters) {
       auto argument = words.bytes("an argument");
-      if (argument.size() != bytes) throw BadCommand("an argument of kernel `" + made.kernel->symbol + "` has " + std::to_string(argument.size()) + " bytes, not " + std::to_string(bytes));
+      if (argument.size() != bytes)
+        throw BadCommand("an argument of kernel `" + made.kernel->symbol + "` has " + std::to_string(argument.size()) + " bytes, not " +
+                         std::to_string(bytes));
       replace_tokens(argument, maps_);
       made.arguments.push_back(std::move(argument));
     }
@@ -202,7 +205,8 @@ class Trace::Reader {
     made.to_pitch = words.number("TO_PITCH", most_bytes);
     made.stream = lane(words);
     auto contents = words.bytes("HEX");
-    if (!made.rows || contents.size() / made.rows != made.row_bytes || contents.size() % made.rows) throw BadCommand("an upload's bytes are not ROWS rows of ROW_BYTES");
+    if (!made.rows || contents.size() / made.rows != made.row_bytes || contents.size() % made.rows)
+      throw BadCommand("an upload's bytes are not ROWS rows of ROW_BYTES");
     replace_tokens(contents, maps_);
     made.from = staged_;
     staged_ += padded(contents.size());
@@ -276,9 +280,7 @@ Trace::Trace(std::string_view text, const Kernels& kernels) {
     }
     try {
       ended = reader.record(line);
-    } catch (const BadCommand& error) {
-      throw BadCommand("line " + std::to_string(number) + " of the trace: " + error.what());
-    }
+    } catch (const BadCommand& error) { throw BadCommand("line " + std::to_string(number) + " of the trace: " + error.what()); }
   }
   if (!ended) throw BadCommand("the trace has no `end`");
   begin_after_what_came_before();
@@ -332,11 +334,19 @@ void Trace::enqueue(CUstream main, Lanes& lanes, bool attributes) const {
     using Kind = Operation::Kind;
     CUstream stream = operation.stream ? lanes.stream(operation.stream, priorities_[operation.stream - 1]) : main;
     switch (operation.kind) {
-      case Kind::attribute: if (attributes) set_attribute(operation); break;
+      case Kind::attribute:
+        if (attributes) set_attribute(operation);
+        break;
       case Kind::launch: enqueue_launch(operation, stream); break;
-      case Kind::copy: if (operation.row_bytes && operation.rows) enqueue_copy(operation, stream); break;
-      case Kind::upload: if (operation.row_bytes) enqueue_upload(operation, staging, stream); break;
-      case Kind::fill: if (operation.row_bytes && operation.rows) enqueue_fill(operation, stream); break;
+      case Kind::copy:
+        if (operation.row_bytes && operation.rows) enqueue_copy(operation, stream);
+        break;
+      case Kind::upload:
+        if (operation.row_bytes) enqueue_upload(operation, staging, stream);
+        break;
+      case Kind::fill:
+        if (operation.row_bytes && operation.rows) enqueue_fill(operation, stream);
+        break;
       case Kind::record: CU(cuEventRecord, lanes.event(operation.event), stream); break;
       case Kind::wait: CU(cuStreamWaitEvent, stream, lanes.event(operation.event), 0); break;
     }

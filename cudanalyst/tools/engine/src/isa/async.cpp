@@ -171,7 +171,16 @@ u64 arrive_at(u64 state, u64 count) {
   return make_state(pending, expected, phase);
 }
 
-enum Action : u8 { action_init, action_inval, action_arrive, action_arrive_drop, action_test, action_test_parity, action_async_arrive, action_async_arrive_noinc };
+enum Action : u8 {
+  action_init,
+  action_inval,
+  action_arrive,
+  action_arrive_drop,
+  action_test,
+  action_test_parity,
+  action_async_arrive,
+  action_async_arrive_noinc
+};
 void mbarrier_run(Warp& w, const Instr& i) {
   u64 at[32];
   u32 lanes = 0;
@@ -241,7 +250,9 @@ void mbarrier_test(Decoder& d) {
   d.i.b = d.source(2, parity ? 4 : 8);
   mbarrier_form(d, d.operand(1), parity ? action_test_parity : action_test);
 }
-void async_arrive(Decoder& d) { d.expect_operands(1), mbarrier_form(d, d.operand(0), d.has(".noinc") ? action_async_arrive_noinc : action_async_arrive); }
+void async_arrive(Decoder& d) {
+  d.expect_operands(1), mbarrier_form(d, d.operand(0), d.has(".noinc") ? action_async_arrive_noinc : action_async_arrive);
+}
 void pending_run(Warp& w, const Instr& i) {
   const u64* a = reg<u64>(w, i.a);
   each<u32>(w, i.d, [&](int l) { return static_cast<u32>(a[l] & field); });
@@ -265,15 +276,23 @@ void policy(Decoder& d) {
 #define ORDER "{.release|.relaxed}{.cta|.cluster}"
 constexpr Row rows[] = {
     {"cp.async(.ca|.cg)(.shared|.shared::cta).global{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}", copy},
-    {"cp.async.commit_group", commit}, {"cp.async.wait_group", wait_group}, {"cp.async.wait_all", wait_all},
+    {"cp.async.commit_group", commit},
+    {"cp.async.wait_group", wait_group},
+    {"cp.async.wait_all", wait_all},
     {"cp.async.mbarrier.arrive{.noinc}" STATE, async_arrive},
-    {"mbarrier.init" STATE, mbarrier_init}, {"mbarrier.inval" STATE, mbarrier_inval},
-    {"mbarrier.arrive" ORDER STATE, mbarrier_arrive}, {"mbarrier.arrive.noComplete" ORDER STATE, mbarrier_arrive},
-    {"mbarrier.arrive_drop" ORDER STATE, mbarrier_arrive}, {"mbarrier.arrive_drop.noComplete" ORDER STATE, mbarrier_arrive},
-    {"mbarrier.test_wait{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test}, {"mbarrier.test_wait.parity{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
-    {"mbarrier.try_wait{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test}, {"mbarrier.try_wait.parity{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
+    {"mbarrier.init" STATE, mbarrier_init},
+    {"mbarrier.inval" STATE, mbarrier_inval},
+    {"mbarrier.arrive" ORDER STATE, mbarrier_arrive},
+    {"mbarrier.arrive.noComplete" ORDER STATE, mbarrier_arrive},
+    {"mbarrier.arrive_drop" ORDER STATE, mbarrier_arrive},
+    {"mbarrier.arrive_drop.noComplete" ORDER STATE, mbarrier_arrive},
+    {"mbarrier.test_wait{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
+    {"mbarrier.test_wait.parity{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
+    {"mbarrier.try_wait{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
+    {"mbarrier.try_wait.parity{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
     {"mbarrier.pending_count.b64", pending_count},
-    {"createpolicy.fractional(.L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged){.L2::evict_first|.L2::evict_unchanged}.b64", policy},
+    {"createpolicy.fractional(.L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged){.L2::evict_first|.L2::evict_unchanged}.b64",
+     policy},
 };
 }  // namespace
 

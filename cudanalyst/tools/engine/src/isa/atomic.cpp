@@ -107,9 +107,11 @@ void atomic_vector(Warp& w, const Instr& i) {
 template <int op>
 Execute pick(Type t) {
   switch (t) {
-    case Type::u32: case Type::b32: return atomic<u32, op>;
+    case Type::u32:
+    case Type::b32: return atomic<u32, op>;
     case Type::s32: return atomic<s32, op>;
-    case Type::u64: case Type::b64: return atomic<u64, op>;
+    case Type::u64:
+    case Type::b64: return atomic<u64, op>;
     case Type::s64: return atomic<s64, op>;
     default: return nullptr;
   }
@@ -129,7 +131,10 @@ Execute pick(Type t, std::string_view op) {
 }
 template <Format f, class Bits>
 Execute pick_half(std::string_view op) {
-  return op == ".add" ? atomic_half<f, op_add, Bits> : op == ".min" ? atomic_half<f, op_min, Bits> : op == ".max" ? atomic_half<f, op_max, Bits> : nullptr;
+  return op == ".add"   ? atomic_half<f, op_add, Bits>
+         : op == ".min" ? atomic_half<f, op_min, Bits>
+         : op == ".max" ? atomic_half<f, op_max, Bits>
+                        : nullptr;
 }
 
 void atom(Decoder& d) {
@@ -147,7 +152,8 @@ void atom(Decoder& d) {
       if (m == name) op = name;
   if (d.has(".v2") || d.has(".v4")) {
     const Operand& v = d.operand(k + 1);
-    if (v.kind != Operand::vector || returns || v.count != (d.has(".v2") ? 2u : 4u) || t != Type::f32 || op != ".add") Decoder::reject("this vector form");
+    if (v.kind != Operand::vector || returns || v.count != (d.has(".v2") ? 2u : 4u) || t != Type::f32 || op != ".add")
+      Decoder::reject("this vector form");
     i.count = static_cast<u8>(v.count);
     for (u32 n = 0; n < v.count; ++n) i.v[n] = d.source(d.part(v, n), 4);
     return finish(d, atomic_vector, MixClass::atomic);

@@ -102,9 +102,11 @@ void count(Decoder& d) {
   d.i.d = d.target(0, 4);
   d.i.a = d.source(1, width(d.type()));
   if (d.statement->op[0] == 'p')
-    finish(d, wide ? unary<u32, u64, [](u64 a) { return u32(std::popcount(a)); }> : unary<u32, u32, [](u32 a) { return u32(std::popcount(a)); }>, MixClass::integer);
+    finish(d, wide ? unary<u32, u64, [](u64 a) { return u32(std::popcount(a)); }> : unary<u32, u32, [](u32 a) { return u32(std::popcount(a)); }>,
+           MixClass::integer);
   else
-    finish(d, wide ? unary<u32, u64, [](u64 a) { return u32(std::countl_zero(a)); }> : unary<u32, u32, [](u32 a) { return u32(std::countl_zero(a)); }>,
+    finish(d,
+           wide ? unary<u32, u64, [](u64 a) { return u32(std::countl_zero(a)); }> : unary<u32, u32, [](u32 a) { return u32(std::countl_zero(a)); }>,
            MixClass::integer);
 }
 template <class T, bool amount>
@@ -146,7 +148,9 @@ constexpr auto reverse = [](auto a) {
   x = (x >> 4 & 0x0f0f0f0f0f0f0f0full) | (x & 0x0f0f0f0f0f0f0f0full) << 4;
   return T(__builtin_bswap64(x) >> (64 - 8 * sizeof(T)));
 };
-void brev(Decoder& d) { sources(d, 1, width(d.type())), finish(d, width(d.type()) == 4 ? unary<u32, u32, reverse> : unary<u64, u64, reverse>, MixClass::integer); }
+void brev(Decoder& d) {
+  sources(d, 1, width(d.type())), finish(d, width(d.type()) == 4 ? unary<u32, u32, reverse> : unary<u64, u64, reverse>, MixClass::integer);
+}
 
 template <class T>
 constexpr auto extract = [](T a, u32 position, u32 length) {
@@ -223,7 +227,9 @@ constexpr auto bit_mask = [](u32 position, u32 length) {
   if (wrap) return u32(((u64{1} << (length & 31)) - 1) << (position & 31));
   return position > 31 ? 0u : u32(((u64{1} << std::min(length, 32u)) - 1) << position);
 };
-void bmsk(Decoder& d) { sources(d, 2, 4), finish(d, d.has(".wrap") ? binary<u32, u32, u32, bit_mask<true>> : binary<u32, u32, u32, bit_mask<false>>, MixClass::integer); }
+void bmsk(Decoder& d) {
+  sources(d, 2, 4), finish(d, d.has(".wrap") ? binary<u32, u32, u32, bit_mask<true>> : binary<u32, u32, u32, bit_mask<false>>, MixClass::integer);
+}
 
 constexpr auto permute = [](u32 a, u32 b, u32 selector) {
   const u64 bytes = u64{b} << 32 | a;
@@ -258,11 +264,21 @@ constexpr Row rows[] = {
     {"and(.pred|.b16|.b32|.b64)", logic<bit_and, [](u8 a, u8 b) { return u8(a & b); }>},
     {"or(.pred|.b16|.b32|.b64)", logic<bit_or, [](u8 a, u8 b) { return u8(a | b); }>},
     {"xor(.pred|.b16|.b32|.b64)", logic<bit_xor, [](u8 a, u8 b) { return u8(a ^ b); }>},
-    {"not(.pred|.b16|.b32|.b64)", inverse}, {"cnot(.b16|.b32|.b64)", cnot},
-    {"shl(.b16|.b32|.b64)", shift}, {"shr(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64)", shift},
-    {"shf(.l|.r)(.clamp|.wrap).b32", shf}, {"lop3.b32", lop3}, {"popc(.b32|.b64)", count}, {"clz(.b32|.b64)", count},
-    {"bfind{.shiftamt}(.u32|.s32|.u64|.s64)", bfind}, {"fns.b32", fns}, {"brev(.b32|.b64)", brev},
-    {"bfe(.u32|.s32|.u64|.s64)", bfe}, {"bfi(.b32|.b64)", bfi}, {"szext(.clamp|.wrap)(.u32|.s32)", szext}, {"bmsk(.clamp|.wrap).b32", bmsk},
+    {"not(.pred|.b16|.b32|.b64)", inverse},
+    {"cnot(.b16|.b32|.b64)", cnot},
+    {"shl(.b16|.b32|.b64)", shift},
+    {"shr(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64)", shift},
+    {"shf(.l|.r)(.clamp|.wrap).b32", shf},
+    {"lop3.b32", lop3},
+    {"popc(.b32|.b64)", count},
+    {"clz(.b32|.b64)", count},
+    {"bfind{.shiftamt}(.u32|.s32|.u64|.s64)", bfind},
+    {"fns.b32", fns},
+    {"brev(.b32|.b64)", brev},
+    {"bfe(.u32|.s32|.u64|.s64)", bfe},
+    {"bfi(.b32|.b64)", bfi},
+    {"szext(.clamp|.wrap)(.u32|.s32)", szext},
+    {"bmsk(.clamp|.wrap).b32", bmsk},
     {"prmt.b32{.f4e|.b4e|.rc8|.ecl|.ecr|.rc16}", prmt},
 };
 }  // namespace

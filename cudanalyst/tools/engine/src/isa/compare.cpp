@@ -1,6 +1,6 @@
 // set, setp, selp, slct.
-#include "lanes.hpp"
 #include "half.hpp"
+#include "lanes.hpp"
 
 namespace cudanalyst::isa {
 namespace {
@@ -31,8 +31,9 @@ struct NamedComparison {
   std::string_view name;
   Comparison plain;
 };
-constexpr NamedComparison names[] = {{".eq", eq},   {".ne", ne},   {".lt", lt},   {".le", le},   {".gt", gt},   {".ge", ge},   {".lo", lt},   {".ls", le},  {".hi", gt},
-                                     {".hs", ge},   {".equ", equ}, {".neu", neu}, {".ltu", ltu}, {".leu", leu}, {".gtu", gtu}, {".geu", geu}, {".num", num}, {".nan", nan}};
+constexpr NamedComparison names[] = {{".eq", eq},   {".ne", ne},   {".lt", lt},   {".le", le},   {".gt", gt},   {".ge", ge},
+                                     {".lo", lt},   {".ls", le},   {".hi", gt},   {".hs", ge},   {".equ", equ}, {".neu", neu},
+                                     {".ltu", ltu}, {".leu", leu}, {".gtu", gtu}, {".geu", geu}, {".num", num}, {".nan", nan}};
 
 // Writes 0 or 1 bytes for both halves of packed types too: d is the slot of the result, a and b the operands.
 template <class T>
@@ -53,7 +54,9 @@ Execute float_compare_from(Comparison c, std::index_sequence<n...>) {
   return all[c];
 }
 template <class T>
-Execute float_compare(Comparison c) { return float_compare_from<T>(c, std::make_index_sequence<14>()); }
+Execute float_compare(Comparison c) {
+  return float_compare_from<T>(c, std::make_index_sequence<14>());
+}
 
 template <class T>
 u8 compare_by_name(u8 c, T a, T b) {
@@ -96,11 +99,14 @@ Execute half_comparison(Decoder& d, Type t, Comparison c, bool second) {
 Execute comparison(Type t, Comparison c) {
   switch (t) {
     case Type::s16: return integer_compare<s16>(c);
-    case Type::u16: case Type::b16: return integer_compare<u16>(c);
+    case Type::u16:
+    case Type::b16: return integer_compare<u16>(c);
     case Type::s32: return integer_compare<s32>(c);
-    case Type::u32: case Type::b32: return integer_compare<u32>(c);
+    case Type::u32:
+    case Type::b32: return integer_compare<u32>(c);
     case Type::s64: return integer_compare<s64>(c);
-    case Type::u64: case Type::b64: return integer_compare<u64>(c);
+    case Type::u64:
+    case Type::b64: return integer_compare<u64>(c);
     case Type::f32: return float_compare<float>(c);
     case Type::f64: return float_compare<double>(c);
     default: return nullptr;
@@ -273,7 +279,13 @@ void slct(Decoder& d) {
   d.i.a = d.source(1, n);
   d.i.b = d.source(2, n);
   d.i.c = d.source(3, 4);
-  finish(d, real ? (n == 2 ? by_sign<u16, float> : n == 4 ? by_sign<u32, float> : by_sign<u64, float>) : (n == 2 ? by_sign<u16, s32> : n == 4 ? by_sign<u32, s32> : by_sign<u64, s32>),
+  finish(d,
+         real ? (n == 2   ? by_sign<u16, float>
+                 : n == 4 ? by_sign<u32, float>
+                          : by_sign<u64, float>)
+              : (n == 2   ? by_sign<u16, s32>
+                 : n == 4 ? by_sign<u32, s32>
+                          : by_sign<u64, s32>),
          MixClass::predicate);
 }
 

@@ -146,12 +146,27 @@ void nanosleep(Decoder& d) {
   finish(d, nothing, MixClass::control);
 }
 constexpr Row rows[] = {
-    {"bra{.uni}", bra}, {"brx.idx{.uni}", brx}, {"ret{.uni}", ret}, {"exit", leave}, {"trap", trap}, {"brkpt", trap}, {"call{.uni}", call},
-    {"bar{.cta}.sync", bar}, {"bar{.cta}.arrive", bar}, {"bar{.cta}.red.popc.u32", bar}, {"bar{.cta}.red(.and|.or).pred", bar},
-    {"barrier{.cta}.sync{.aligned}", bar}, {"barrier{.cta}.arrive{.aligned}", bar}, {"barrier{.cta}.red.popc{.aligned}.u32", bar},
+    {"bra{.uni}", bra},
+    {"brx.idx{.uni}", brx},
+    {"ret{.uni}", ret},
+    {"exit", leave},
+    {"trap", trap},
+    {"brkpt", trap},
+    {"call{.uni}", call},
+    {"bar{.cta}.sync", bar},
+    {"bar{.cta}.arrive", bar},
+    {"bar{.cta}.red.popc.u32", bar},
+    {"bar{.cta}.red(.and|.or).pred", bar},
+    {"barrier{.cta}.sync{.aligned}", bar},
+    {"barrier{.cta}.arrive{.aligned}", bar},
+    {"barrier{.cta}.red.popc{.aligned}.u32", bar},
     {"barrier{.cta}.red(.and|.or){.aligned}.pred", bar},
-    {"bar.warp.sync", warp_barrier}, {"membar(.cta|.gl|.sys)", fence}, {"fence{.sc|.acq_rel|.acquire|.release}(.cta|.cluster|.gpu|.sys)", fence},
-    {"fence.proxy.async{.global|.shared::cta|.shared::cluster}", fence}, {"fence.mbarrier_init.release.cluster", fence}, {"fence.proxy.alias", fence},
+    {"bar.warp.sync", warp_barrier},
+    {"membar(.cta|.gl|.sys)", fence},
+    {"fence{.sc|.acq_rel|.acquire|.release}(.cta|.cluster|.gpu|.sys)", fence},
+    {"fence.proxy.async{.global|.shared::cta|.shared::cluster}", fence},
+    {"fence.mbarrier_init.release.cluster", fence},
+    {"fence.proxy.alias", fence},
     {"nanosleep.u32", nanosleep},
 };
 }  // namespace

@@ -26,7 +26,9 @@ double load_float(Type t, u64 bits) {
   }
 }
 
-int fe_mode(Rounding r) { return r == Rounding::zero ? FE_TOWARDZERO : r == Rounding::down ? FE_DOWNWARD : r == Rounding::up ? FE_UPWARD : FE_TONEAREST; }
+int fe_mode(Rounding r) {
+  return r == Rounding::zero ? FE_TOWARDZERO : r == Rounding::down ? FE_DOWNWARD : r == Rounding::up ? FE_UPWARD : FE_TONEAREST;
+}
 
 template <class F>
 auto with_rounding(Rounding r, F f) {
@@ -97,11 +99,21 @@ u64 convert(const Conversion& k, u64 bits) {
   bits = extend(k.from, bits);
   if (is_float(k.to)) {
     const bool s = ptx::is_signed(k.from);
-    if (k.to == Type::f64) return std::bit_cast<u64>(with_rounding(k.rounding, [&] { volatile u64 v = bits; return s ? static_cast<double>(static_cast<s64>(v)) : static_cast<double>(v); }));
+    if (k.to == Type::f64)
+      return std::bit_cast<u64>(with_rounding(k.rounding, [&] {
+        volatile u64 v = bits;
+        return s ? static_cast<double>(static_cast<s64>(v)) : static_cast<double>(v);
+      }));
     if (k.to == Type::f32 && !k.saturate)
-      return std::bit_cast<u32>(with_rounding(k.rounding, [&] { volatile u64 v = bits; return s ? static_cast<float>(static_cast<s64>(v)) : static_cast<float>(v); }));
+      return std::bit_cast<u32>(with_rounding(k.rounding, [&] {
+        volatile u64 v = bits;
+        return s ? static_cast<float>(static_cast<s64>(v)) : static_cast<float>(v);
+      }));
     // To odd first, so that the rounding to fewer bits is single.
-    double x = with_rounding(Rounding::zero, [&] { volatile u64 v = bits; return s ? static_cast<double>(static_cast<s64>(v)) : static_cast<double>(v); });
+    double x = with_rounding(Rounding::zero, [&] {
+      volatile u64 v = bits;
+      return s ? static_cast<double>(static_cast<s64>(v)) : static_cast<double>(v);
+    });
     const bool exact = s ? static_cast<__int128>(x) == static_cast<s64>(bits) : static_cast<unsigned __int128>(x) == bits;
     if (!exact) x = std::bit_cast<double>(std::bit_cast<u64>(x) | 1);
     return store_float(k.to, x, k);
@@ -138,29 +150,51 @@ void packed(Warp& w, const Instr& i) {  // d = {a, b}, a in the upper half
   each_slow<u32>(w, i.d, [&](int l) { return static_cast<u32>(convert(k, b[l])) | static_cast<u32>(convert(k, a[l])) << 16; });
 }
 
-constexpr auto f32_to_s32 = [](float a) { return a != a ? 0 : a >= 2147483648.0f ? INT32_MAX : a < -2147483648.0f ? INT32_MIN : static_cast<s32>(a); };
+constexpr auto f32_to_s32 = [](float a) {
+  return a != a ? 0 : a >= 2147483648.0f ? INT32_MAX : a < -2147483648.0f ? INT32_MIN : static_cast<s32>(a);
+};
 
 Execute quick(const Conversion& k) {
   if (k.ftz || k.saturate || k.relu) return nullptr;
-  const auto is = [&](Type to, Type from, unsigned tw, unsigned fw) { return k.to == to && k.from == from && k.to_width == tw && k.from_width == fw; };
+  const auto is = [&](Type to, Type from, unsigned tw, unsigned fw) {
+    return k.to == to && k.from == from && k.to_width == tw && k.from_width == fw;
+  };
   using enum Type;
   const bool narrow = k.to == u32 || k.to == s32;
-  if (narrow && (k.from == u64 || k.from == s64) && k.to_width == 4) return unary<cudanalyst::u32, cudanalyst::u64, [](cudanalyst::u64 a) { return cudanalyst::u32(a); }>;
-  if ((k.to == u64 || k.to == s64) && k.from == u32 && k.from_width == 4) return unary<cudanalyst::u64, cudanalyst::u32, [](cudanalyst::u32 a) { return cudanalyst::u64{a}; }>;
-  if ((k.to == u64 || k.to == s64) && k.from == s32 && k.from_width == 4) return unary<cudanalyst::s64, cudanalyst::s32, [](cudanalyst::s32 a) { return cudanalyst::s64{a}; }>;
-  if (narrow && k.to_width == 4 && k.from == u16 && k.from_width == 2) return unary<cudanalyst::u32, cudanalyst::u16, [](cudanalyst::u16 a) { return cudanalyst::u32{a}; }>;
-  if (narrow && k.to_width == 4 && k.from == s16 && k.from_width == 2) return unary<cudanalyst::s32, cudanalyst::s16, [](cudanalyst::s16 a) { return cudanalyst::s32{a}; }>;
-  if (k.to == u16 && k.to_width == 2 && (k.from == u32 || k.from == s32) && k.from_width == 4) return unary<cudanalyst::u16, cudanalyst::u32, [](cudanalyst::u32 a) { return cudanalyst::u16(a); }>;
+  if (narrow && (k.from == u64 || k.from == s64) && k.to_width == 4)
+    return unary<cudanalyst::u32, cudanalyst::u64, [](cudanalyst::u64 a) { return cudanalyst::u32(a); }>;
+  if ((k.to == u64 || k.to == s64) && k.from == u32 && k.from_width == 4)
+    return unary<cudanalyst::u64, cudanalyst::u32, [](cudanalyst::u32 a) { return cudanalyst::u64{a}; }>;
+  if ((k.to == u64 || k.to == s64) && k.from == s32 && k.from_width == 4)
+    return unary<cudanalyst::s64, cudanalyst::s32, [](cudanalyst::s32 a) { return cudanalyst::s64{a}; }>;
+  if (narrow && k.to_width == 4 && k.from == u16 && k.from_width == 2)
+    return unary<cudanalyst::u32, cudanalyst::u16, [](cudanalyst::u16 a) { return cudanalyst::u32{a}; }>;
+  if (narrow && k.to_width == 4 && k.from == s16 && k.from_width == 2)
+    return unary<cudanalyst::s32, cudanalyst::s16, [](cudanalyst::s16 a) { return cudanalyst::s32{a}; }>;
+  if (k.to == u16 && k.to_width == 2 && (k.from == u32 || k.from == s32) && k.from_width == 4)
+    return unary<cudanalyst::u16, cudanalyst::u32, [](cudanalyst::u32 a) { return cudanalyst::u16(a); }>;
   if (is(f64, f32, 8, 4) && !k.integral) return unary<double, float, [](float a) { return static_cast<double>(a); }>;
-  if (is(f32, f16, 4, 2)) return unary<float, cudanalyst::u16, [](cudanalyst::u16 a) { const float f = from_half(a); return f == f ? f : std::bit_cast<float>(0x7fffffffu); }>;
-  if (is(f32, bf16, 4, 2)) return unary<float, cudanalyst::u16, [](cudanalyst::u16 a) { const float f = from_bf16(a); return f == f ? f : std::bit_cast<float>(0x7fffffffu); }>;
+  if (is(f32, f16, 4, 2))
+    return unary<float, cudanalyst::u16, [](cudanalyst::u16 a) {
+      const float f = from_half(a);
+      return f == f ? f : std::bit_cast<float>(0x7fffffffu);
+    }>;
+  if (is(f32, bf16, 4, 2))
+    return unary<float, cudanalyst::u16, [](cudanalyst::u16 a) {
+      const float f = from_bf16(a);
+      return f == f ? f : std::bit_cast<float>(0x7fffffffu);
+    }>;
   if (is(s32, f32, 4, 4) && k.rounding == Rounding::zero) return unary<cudanalyst::s32, float, f32_to_s32>;
   if (k.rounding != Rounding::nearest) return nullptr;
   if (is(f32, s32, 4, 4)) return unary<float, cudanalyst::s32, [](cudanalyst::s32 a) { return static_cast<float>(a); }>;
   if (is(f32, u32, 4, 4)) return unary<float, cudanalyst::u32, [](cudanalyst::u32 a) { return static_cast<float>(a); }>;
   if (is(f64, s32, 8, 4)) return unary<double, cudanalyst::s32, [](cudanalyst::s32 a) { return static_cast<double>(a); }>;
   if (k.integral) return nullptr;
-  if (is(f32, f64, 4, 8)) return unary<float, double, [](double a) { const auto f = static_cast<float>(a); return f == f ? f : std::bit_cast<float>(0x7fffffffu); }>;
+  if (is(f32, f64, 4, 8))
+    return unary<float, double, [](double a) {
+      const auto f = static_cast<float>(a);
+      return f == f ? f : std::bit_cast<float>(0x7fffffffu);
+    }>;
   if (is(f16, f32, 2, 4)) return unary<cudanalyst::u16, float, [](float a) { return to_half(a); }>;
   if (is(bf16, f32, 2, 4)) return unary<cudanalyst::u16, float, [](float a) { return to_bf16(a); }>;
   return nullptr;
@@ -239,7 +273,8 @@ constexpr Row rows[] = {
     {"cvt{.rn|.rz|.rm|.rp|.rni|.rzi|.rmi|.rpi}{.ftz}{.sat}" REAL REAL, cvt},
     {"cvt(.rn|.rz).relu(.f16|.bf16).f32", cvt},
     {"cvt(.rn|.rz){.relu}(.f16x2|.bf16x2).f32", cvt_packed},
-    {"cvt.rna.tf32.f32", cvt_tf32}, {"cvt(.rn|.rz){.relu}.tf32.f32", cvt_tf32},
+    {"cvt.rna.tf32.f32", cvt_tf32},
+    {"cvt(.rn|.rz){.relu}.tf32.f32", cvt_tf32},
 };
 }  // namespace
 

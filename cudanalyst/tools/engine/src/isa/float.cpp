@@ -106,11 +106,16 @@ void two(Decoder& d) {
 void fma(Decoder& d) {
   const bool wide = d.type() == Type::f64;
   sources(d, 3, wide ? 8 : 4);
-  finish(d, wide ? ternary<double, double, double, double, fma64> : ternary<float, float, float, float, fma32>, wide ? MixClass::fp64 : MixClass::fp32);
+  finish(d, wide ? ternary<double, double, double, double, fma64> : ternary<float, float, float, float, fma32>,
+         wide ? MixClass::fp64 : MixClass::fp32);
   wrap_float(d, 3, true);
 }
-void smallest(Decoder& d) { d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, min_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<min_of>(d); }
-void largest(Decoder& d) { d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, max_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<max_of>(d); }
+void smallest(Decoder& d) {
+  d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, min_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<min_of>(d);
+}
+void largest(Decoder& d) {
+  d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, max_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<max_of>(d);
+}
 
 void sign(Decoder& d) {
   const bool wide = d.type() == Type::f64, negate = d.statement->op[0] == 'n';
@@ -195,21 +200,42 @@ constexpr auto tanh_of = [](float a) { return quiet(static_cast<float>(std::tanh
 
 #define ROUND "{.rn|.rz|.rm|.rp}"
 constexpr Row rows[] = {
-    {"add" ROUND "{.ftz}{.sat}.f32", two<add_of>}, {"add" ROUND ".f64", two<add_of>},
-    {"sub" ROUND "{.ftz}{.sat}.f32", two<sub_of>}, {"sub" ROUND ".f64", two<sub_of>},
-    {"mul" ROUND "{.ftz}{.sat}.f32", two<mul_of>}, {"mul" ROUND ".f64", two<mul_of>},
-    {"fma(.rn|.rz|.rm|.rp){.ftz}{.sat}.f32", fma}, {"fma(.rn|.rz|.rm|.rp).f64", fma},
-    {"mad" ROUND "{.ftz}{.sat}.f32", fma}, {"mad(.rn|.rz|.rm|.rp).f64", fma},
-    {"div(.rn|.rz|.rm|.rp){.ftz}.f32", two<div_of>}, {"div(.approx|.full){.ftz}.f32", two<div_of>}, {"div(.rn|.rz|.rm|.rp).f64", two<div_of>},
-    {"min{.ftz}{.NaN}.f32", smallest}, {"min.f64", two<min_of>}, {"max{.ftz}{.NaN}.f32", largest}, {"max.f64", two<max_of>},
-    {"neg{.ftz}.f32", sign}, {"neg.f64", sign}, {"abs{.ftz}.f32", sign}, {"abs.f64", sign},
-    {"copysign(.f32|.f64)", copysign}, {"testp(.finite|.infinite|.number|.notanumber|.normal|.subnormal)(.f32|.f64)", testp},
-    {"rcp(.approx|.rn|.rz|.rm|.rp){.ftz}.f32", one<rcp32, rcp64>}, {"rcp(.rn|.rz|.rm|.rp).f64", one<rcp32, rcp64>},
-    {"sqrt(.approx|.rn|.rz|.rm|.rp){.ftz}.f32", one<sqrt32, sqrt64>}, {"sqrt(.rn|.rz|.rm|.rp).f64", one<sqrt32, sqrt64>},
-    {"rsqrt.approx{.ftz}.f32", one<rsqrt32, rsqrt64>}, {"rsqrt.approx.f64", one<rsqrt32, rsqrt64>},
-    {"rcp.approx.ftz.f64", approximate64}, {"rsqrt.approx.ftz.f64", approximate64},
-    {"ex2.approx{.ftz}.f32", function<exp2_of>}, {"lg2.approx{.ftz}.f32", function<log2_of>},
-    {"sin.approx{.ftz}.f32", function<sin_of>}, {"cos.approx{.ftz}.f32", function<cos_of>}, {"tanh.approx.f32", function<tanh_of>},
+    {"add" ROUND "{.ftz}{.sat}.f32", two<add_of>},
+    {"add" ROUND ".f64", two<add_of>},
+    {"sub" ROUND "{.ftz}{.sat}.f32", two<sub_of>},
+    {"sub" ROUND ".f64", two<sub_of>},
+    {"mul" ROUND "{.ftz}{.sat}.f32", two<mul_of>},
+    {"mul" ROUND ".f64", two<mul_of>},
+    {"fma(.rn|.rz|.rm|.rp){.ftz}{.sat}.f32", fma},
+    {"fma(.rn|.rz|.rm|.rp).f64", fma},
+    {"mad" ROUND "{.ftz}{.sat}.f32", fma},
+    {"mad(.rn|.rz|.rm|.rp).f64", fma},
+    {"div(.rn|.rz|.rm|.rp){.ftz}.f32", two<div_of>},
+    {"div(.approx|.full){.ftz}.f32", two<div_of>},
+    {"div(.rn|.rz|.rm|.rp).f64", two<div_of>},
+    {"min{.ftz}{.NaN}.f32", smallest},
+    {"min.f64", two<min_of>},
+    {"max{.ftz}{.NaN}.f32", largest},
+    {"max.f64", two<max_of>},
+    {"neg{.ftz}.f32", sign},
+    {"neg.f64", sign},
+    {"abs{.ftz}.f32", sign},
+    {"abs.f64", sign},
+    {"copysign(.f32|.f64)", copysign},
+    {"testp(.finite|.infinite|.number|.notanumber|.normal|.subnormal)(.f32|.f64)", testp},
+    {"rcp(.approx|.rn|.rz|.rm|.rp){.ftz}.f32", one<rcp32, rcp64>},
+    {"rcp(.rn|.rz|.rm|.rp).f64", one<rcp32, rcp64>},
+    {"sqrt(.approx|.rn|.rz|.rm|.rp){.ftz}.f32", one<sqrt32, sqrt64>},
+    {"sqrt(.rn|.rz|.rm|.rp).f64", one<sqrt32, sqrt64>},
+    {"rsqrt.approx{.ftz}.f32", one<rsqrt32, rsqrt64>},
+    {"rsqrt.approx.f64", one<rsqrt32, rsqrt64>},
+    {"rcp.approx.ftz.f64", approximate64},
+    {"rsqrt.approx.ftz.f64", approximate64},
+    {"ex2.approx{.ftz}.f32", function<exp2_of>},
+    {"lg2.approx{.ftz}.f32", function<log2_of>},
+    {"sin.approx{.ftz}.f32", function<sin_of>},
+    {"cos.approx{.ftz}.f32", function<cos_of>},
+    {"tanh.approx.f32", function<tanh_of>},
 };
 }  // namespace
 

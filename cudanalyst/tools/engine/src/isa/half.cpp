@@ -23,7 +23,8 @@ double round_to(double x, int precision, int min_exponent, double largest, Round
   }
   double result = std::ldexp(below + (up ? 1 : 0), quantum);
   if (result > largest) {
-    const bool infinite = mode == Rounding::nearest || mode == Rounding::away || (mode == Rounding::up && !negative) || (mode == Rounding::down && negative);
+    const bool infinite =
+        mode == Rounding::nearest || mode == Rounding::away || (mode == Rounding::up && !negative) || (mode == Rounding::down && negative);
     result = infinite ? INFINITY : largest;
   }
   return negative ? -result : result;
@@ -97,9 +98,9 @@ void run(Warp& w, const Instr& i) {
   const Bits *a = reg<Bits>(w, i.a), *b = reg<Bits>(w, i.b == none ? i.a : i.b), *c = reg<Bits>(w, i.c == none ? i.a : i.c);
   each_slow<Bits>(w, i.d, [&](int l) {
     if constexpr (packed)
-      return u32{compute<H, op>(u16(a[l]), u16(b[l]), u16(c[l]), i)} | u32{compute<H, op>(u16(a[l] >> 16), u16(b[l] >> 16), u16(c[l] >> 16), i)} << 16;
-    else
-      return compute<H, op>(a[l], b[l], c[l], i);
+      return u32{compute<H, op>(u16(a[l]), u16(b[l]), u16(c[l]), i)} | u32{compute<H, op>(u16(a[l] >> 16), u16(b[l] >> 16), u16(c[l] >> 16), i)}
+                                                                           << 16;
+    else return compute<H, op>(a[l], b[l], c[l], i);
   });
 }
 
@@ -117,15 +118,24 @@ void half(Decoder& d) {
 }
 
 constexpr Row rows[] = {
-    {"add{.rn}{.ftz}{.sat}(.f16|.f16x2)", half<op_add, 2>}, {"add{.rn}(.bf16|.bf16x2)", half<op_add, 2>},
-    {"sub{.rn}{.ftz}{.sat}(.f16|.f16x2)", half<op_sub, 2>}, {"sub{.rn}(.bf16|.bf16x2)", half<op_sub, 2>},
-    {"mul{.rn}{.ftz}{.sat}(.f16|.f16x2)", half<op_mul, 2>}, {"mul{.rn}(.bf16|.bf16x2)", half<op_mul, 2>},
-    {"fma.rn{.ftz}{.sat|.relu}(.f16|.f16x2)", half<op_fma, 3>}, {"fma.rn{.relu}(.bf16|.bf16x2)", half<op_fma, 3>},
-    {"min{.ftz}{.NaN}(.f16|.f16x2)", half<op_min, 2>}, {"min{.NaN}(.bf16|.bf16x2)", half<op_min, 2>},
-    {"max{.ftz}{.NaN}(.f16|.f16x2)", half<op_max, 2>}, {"max{.NaN}(.bf16|.bf16x2)", half<op_max, 2>},
-    {"neg{.ftz}(.f16|.f16x2)", half<op_neg, 1>}, {"neg(.bf16|.bf16x2)", half<op_neg, 1>},
-    {"abs{.ftz}(.f16|.f16x2)", half<op_abs, 1>}, {"abs(.bf16|.bf16x2)", half<op_abs, 1>},
-    {"ex2.approx(.f16|.f16x2)", half<op_exp2, 1>}, {"ex2.approx.ftz(.bf16|.bf16x2)", half<op_exp2, 1>},
+    {"add{.rn}{.ftz}{.sat}(.f16|.f16x2)", half<op_add, 2>},
+    {"add{.rn}(.bf16|.bf16x2)", half<op_add, 2>},
+    {"sub{.rn}{.ftz}{.sat}(.f16|.f16x2)", half<op_sub, 2>},
+    {"sub{.rn}(.bf16|.bf16x2)", half<op_sub, 2>},
+    {"mul{.rn}{.ftz}{.sat}(.f16|.f16x2)", half<op_mul, 2>},
+    {"mul{.rn}(.bf16|.bf16x2)", half<op_mul, 2>},
+    {"fma.rn{.ftz}{.sat|.relu}(.f16|.f16x2)", half<op_fma, 3>},
+    {"fma.rn{.relu}(.bf16|.bf16x2)", half<op_fma, 3>},
+    {"min{.ftz}{.NaN}(.f16|.f16x2)", half<op_min, 2>},
+    {"min{.NaN}(.bf16|.bf16x2)", half<op_min, 2>},
+    {"max{.ftz}{.NaN}(.f16|.f16x2)", half<op_max, 2>},
+    {"max{.NaN}(.bf16|.bf16x2)", half<op_max, 2>},
+    {"neg{.ftz}(.f16|.f16x2)", half<op_neg, 1>},
+    {"neg(.bf16|.bf16x2)", half<op_neg, 1>},
+    {"abs{.ftz}(.f16|.f16x2)", half<op_abs, 1>},
+    {"abs(.bf16|.bf16x2)", half<op_abs, 1>},
+    {"ex2.approx(.f16|.f16x2)", half<op_exp2, 1>},
+    {"ex2.approx.ftz(.bf16|.bf16x2)", half<op_exp2, 1>},
     {"tanh.approx(.f16|.f16x2|.bf16|.bf16x2)", half<op_tanh, 1>},
 };
 }  // namespace

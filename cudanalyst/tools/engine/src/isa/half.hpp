@@ -33,7 +33,9 @@ inline double sum_to_odd(double a, double b) {
   if (error != 0 && !(bits & 1)) bits += (error > 0) == (sum > 0) ? 1 : u64(-1);
   return std::bit_cast<double>(bits);
 }
-inline u16 round_half(double x, Rounding mode) { return std::bit_cast<u16>(static_cast<_Float16>(static_cast<float>(round_to(x, 11, -14, 65504.0, mode)))); }
+inline u16 round_half(double x, Rounding mode) {
+  return std::bit_cast<u16>(static_cast<_Float16>(static_cast<float>(round_to(x, 11, -14, 65504.0, mode))));
+}
 inline u16 round_bf16(double x, Rounding mode) {
   if (x != x) return 0x7fff;
   return static_cast<u16>(std::bit_cast<u32>(static_cast<float>(round_to(x, 8, -126, 3.3895313892515355e38, mode))) >> 16);

@@ -9,7 +9,9 @@ using uint128 = unsigned __int128;
 
 template <class T>
 constexpr T saturate(s64 v) {
-  return v > std::numeric_limits<T>::max() ? std::numeric_limits<T>::max() : v < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min() : static_cast<T>(v);
+  return v > std::numeric_limits<T>::max()   ? std::numeric_limits<T>::max()
+         : v < std::numeric_limits<T>::min() ? std::numeric_limits<T>::min()
+                                             : static_cast<T>(v);
 }
 
 void add(Decoder& d) {
@@ -144,7 +146,9 @@ void max(Decoder& d) {
   sources(d, 2, width(d.type()));
   finish(d, binary_by_type<larger>(d.type()), MixClass::integer);
 }
-void neg(Decoder& d) { sources(d, 1, width(d.type())), finish(d, unary_by_width<[](auto a) { return decltype(a)(0 - a); }>(width(d.type())), MixClass::integer); }
+void neg(Decoder& d) {
+  sources(d, 1, width(d.type())), finish(d, unary_by_width<[](auto a) { return decltype(a)(0 - a); }>(width(d.type())), MixClass::integer);
+}
 void abs(Decoder& d) {
   sources(d, 1, width(d.type()));
   const unsigned n = width(d.type());
@@ -184,7 +188,8 @@ void carry(Warp& w, const Instr& i) {
     const u8 in = i.option & 1 ? flag[l] : 0;
     T first = a[l], second = b[l];
     if (i.option2 >= 2) {
-      const uint128 product = i.option2 == 2 || !i.acquire ? uint128(first) * second : uint128(int128(std::make_signed_t<T>(first)) * std::make_signed_t<T>(second));
+      const uint128 product =
+          i.option2 == 2 || !i.acquire ? uint128(first) * second : uint128(int128(std::make_signed_t<T>(first)) * std::make_signed_t<T>(second));
       first = i.option2 == 2 ? T(product) : T(product >> (8 * sizeof(T)));
       second = c[l];
     }
@@ -288,18 +293,35 @@ void vabsdiff4(Decoder& d) {
 
 #define INTEGER "(.s16|.u16|.s32|.u32|.s64|.u64)"
 constexpr Row rows[] = {
-    {"add" INTEGER, add}, {"add.sat.s32", add}, {"sub" INTEGER, sub}, {"sub.sat.s32", sub},
-    {"mul(.lo|.hi)" INTEGER, mul}, {"mul.wide(.s16|.u16|.s32|.u32)", mul},
-    {"mad(.lo|.hi)" INTEGER, mad}, {"mad.wide(.s16|.u16|.s32|.u32)", mad},
-    {"mul24(.lo|.hi)(.s32|.u32)", mul24}, {"mad24(.lo|.hi)(.s32|.u32)", mul24},
-    {"div" INTEGER, div}, {"rem" INTEGER, rem}, {"min" INTEGER, min}, {"max" INTEGER, max},
-    {"neg(.s16|.s32|.s64)", neg}, {"abs(.s16|.s32|.s64)", abs}, {"sad" INTEGER, sad},
-    {"add.cc(.u32|.s32|.u64|.s64)", carrying}, {"addc{.cc}(.u32|.s32|.u64|.s64)", carrying},
-    {"sub.cc(.u32|.s32|.u64|.s64)", carrying}, {"subc{.cc}(.u32|.s32|.u64|.s64)", carrying},
-    {"mad(.lo|.hi).cc(.u32|.s32|.u64|.s64)", carrying}, {"madc(.lo|.hi){.cc}(.u32|.s32|.u64|.s64)", carrying},
-    {"add(.s16x2|.u16x2)", packed}, {"min(.s16x2|.u16x2)", packed}, {"max(.s16x2|.u16x2)", packed},
+    {"add" INTEGER, add},
+    {"add.sat.s32", add},
+    {"sub" INTEGER, sub},
+    {"sub.sat.s32", sub},
+    {"mul(.lo|.hi)" INTEGER, mul},
+    {"mul.wide(.s16|.u16|.s32|.u32)", mul},
+    {"mad(.lo|.hi)" INTEGER, mad},
+    {"mad.wide(.s16|.u16|.s32|.u32)", mad},
+    {"mul24(.lo|.hi)(.s32|.u32)", mul24},
+    {"mad24(.lo|.hi)(.s32|.u32)", mul24},
+    {"div" INTEGER, div},
+    {"rem" INTEGER, rem},
+    {"min" INTEGER, min},
+    {"max" INTEGER, max},
+    {"neg(.s16|.s32|.s64)", neg},
+    {"abs(.s16|.s32|.s64)", abs},
+    {"sad" INTEGER, sad},
+    {"add.cc(.u32|.s32|.u64|.s64)", carrying},
+    {"addc{.cc}(.u32|.s32|.u64|.s64)", carrying},
+    {"sub.cc(.u32|.s32|.u64|.s64)", carrying},
+    {"subc{.cc}(.u32|.s32|.u64|.s64)", carrying},
+    {"mad(.lo|.hi).cc(.u32|.s32|.u64|.s64)", carrying},
+    {"madc(.lo|.hi){.cc}(.u32|.s32|.u64|.s64)", carrying},
+    {"add(.s16x2|.u16x2)", packed},
+    {"min(.s16x2|.u16x2)", packed},
+    {"max(.s16x2|.u16x2)", packed},
     {"vabsdiff4.u32(.u32|.s32)(.u32|.s32){.add}", vabsdiff4},
-    {"dp4a(.s32|.u32)(.s32|.u32)", dp4a}, {"dp2a(.lo|.hi)(.s32|.u32)(.s32|.u32)", dp2a},
+    {"dp4a(.s32|.u32)(.s32|.u32)", dp4a},
+    {"dp2a(.lo|.hi)(.s32|.u32)(.s32|.u32)", dp2a},
 };
 }  // namespace
 

@@ -8,11 +8,11 @@ namespace cudanalyst::isa {
 // Sets space, base, and ordering of a memory instruction from its modifiers.
 void memory_form(Decoder& d, const Operand& address) {
   Instr& i = d.i;
-  i.space = d.has(".global")                                                                         ? AccessSpace::global
-            : d.has(".shared") || d.has(".shared::cta") || d.has(".shared::cluster")                 ? AccessSpace::shared
+  i.space = d.has(".global")                                                                        ? AccessSpace::global
+            : d.has(".shared") || d.has(".shared::cta") || d.has(".shared::cluster")                ? AccessSpace::shared
             : d.has(".local") || d.has(".param") || d.has(".param::func") || d.has(".param::entry") ? AccessSpace::local
-            : d.has(".const")                                                                        ? AccessSpace::constant
-                                                                                                     : AccessSpace::generic;
+            : d.has(".const")                                                                       ? AccessSpace::constant
+                                                                                                    : AccessSpace::generic;
   i.acquire = d.has(".acquire") || d.has(".acq_rel");
   i.release = d.has(".release") || d.has(".acq_rel");
   i.is_volatile = d.has(".volatile");
@@ -89,7 +89,8 @@ void store(Warp& w, const Instr& i) {
     const R* s = reg<R>(w, i.v[j]);
     if (m == UINT32_MAX)
       for (u32 g = 0; g < 32; g += 8) {
-        if (sizeof(T) == sizeof(R) && i.count == 1 && eight_in_a_row<sizeof(T)>(at + g)) std::memcpy(reinterpret_cast<T*>(at[g]), s + g, 8 * sizeof(T));
+        if (sizeof(T) == sizeof(R) && i.count == 1 && eight_in_a_row<sizeof(T)>(at + g))
+          std::memcpy(reinterpret_cast<T*>(at[g]), s + g, 8 * sizeof(T));
         else
           for (u32 l = g; l < g + 8; ++l) *reinterpret_cast<T*>(at[l] + j * sizeof(T)) = static_cast<T>(s[l]);
       }
@@ -200,17 +201,28 @@ Execute flavour(Flavour f) {
 template <class R>
 Execute by_type(Flavour f, Type t) {
   switch (t) {
-    case Type::u8: case Type::b8: return flavour<u8, R>(f);
+    case Type::u8:
+    case Type::b8: return flavour<u8, R>(f);
     case Type::s8: return flavour<s8, R>(f);
-    case Type::u16: case Type::b16: case Type::f16: case Type::bf16: return flavour<u16, R>(f);
+    case Type::u16:
+    case Type::b16:
+    case Type::f16:
+    case Type::bf16: return flavour<u16, R>(f);
     case Type::s16: return flavour<s16, R>(f);
-    case Type::u32: case Type::b32: case Type::f32: case Type::f16x2: case Type::bf16x2:
+    case Type::u32:
+    case Type::b32:
+    case Type::f32:
+    case Type::f16x2:
+    case Type::bf16x2:
       if constexpr (sizeof(R) >= 4) return flavour<u32, R>(f);
       return nullptr;
     case Type::s32:
       if constexpr (sizeof(R) >= 4) return flavour<s32, R>(f);
       return nullptr;
-    case Type::u64: case Type::s64: case Type::b64: case Type::f64:
+    case Type::u64:
+    case Type::s64:
+    case Type::b64:
+    case Type::f64:
       if constexpr (sizeof(R) == 8) return flavour<u64, R>(f);
       return nullptr;
     default: return nullptr;
@@ -299,7 +311,9 @@ constexpr Row rows[] = {
     {"ld.volatile" SPACES "{.v2|.v4}" TYPES, ld},
     {"ld(.relaxed|.acquire)" SCOPES SPACES CACHING "{.v2|.v4}" TYPES, ld},
     {"ld.mmio.relaxed.sys{.global}" TYPES, ld},
-    {"ld{.global}{.ca|.cg|.cs}.nc{.L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate}{.L2::evict_normal|.L2::evict_first|.L2::evict_last}{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}{.v2|.v4}" TYPES, ld},
+    {"ld{.global}{.ca|.cg|.cs}.nc{.L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate}{.L2::evict_normal|.L2::"
+     "evict_first|.L2::evict_last}{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}{.v2|.v4}" TYPES,
+     ld},
     {"ldu{.global}{.v2|.v4}" TYPES, ld},
     {"st{.weak}" SPACES CACHING "{.v2|.v4}" TYPES, st},
     {"st.volatile" SPACES "{.v2|.v4}" TYPES, st},

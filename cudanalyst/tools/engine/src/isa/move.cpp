@@ -5,7 +5,9 @@ namespace cudanalyst::isa {
 namespace {
 
 template <class T>
-void copy(Warp& w, const Instr& i) { unary<T, T, [](T a) { return a; }>(w, i); }
+void copy(Warp& w, const Instr& i) {
+  unary<T, T, [](T a) { return a; }>(w, i);
+}
 
 template <class Wide, class Narrow>
 void pack(Warp& w, const Instr& i) {
@@ -77,7 +79,8 @@ void mov(Decoder& d) {
         if (&p == source.base) return finish(d, parameter_address, MixClass::other);
     return finish(d, local_address, MixClass::other);
   }
-  if (source.kind == Operand::name && (source.text.substr(0, 6) == "%clock" || source.text == "%globaltimer" || source.text == "%globaltimer_lo" || source.text == "%globaltimer_hi")) {
+  if (source.kind == Operand::name && (source.text.substr(0, 6) == "%clock" || source.text == "%globaltimer" || source.text == "%globaltimer_lo" ||
+                                       source.text == "%globaltimer_hi")) {
     d.i.option = source.text.substr(0, 2) == "%g" ? 1 : source.text == "%clock_hi" ? 2 : 0;
     if (source.text == "%globaltimer_hi") Decoder::reject("the upper half of the timer");
     return finish(d, clock, MixClass::other);

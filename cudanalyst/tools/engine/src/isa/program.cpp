@@ -76,7 +76,8 @@ class Builder {
   }
 
   void use_shared(const ptx::Function& f, const ptx::Operand& o, std::vector<const ptx::Variable*>& found) {
-    if ((o.kind == ptx::Operand::variable || o.kind == ptx::Operand::address) && o.base && o.base->space == ptx::Space::shared) found.push_back(o.base);
+    if ((o.kind == ptx::Operand::variable || o.kind == ptx::Operand::address) && o.base && o.base->space == ptx::Space::shared)
+      found.push_back(o.base);
     if (o.kind == ptx::Operand::vector || o.kind == ptx::Operand::group || o.kind == ptx::Operand::pair)
       for (u32 k = 0; k < o.count; ++k) use_shared(f, f.parts[o.index + k], found);
   }
@@ -102,8 +103,10 @@ class Builder {
           at += static_cast<u32>(v.bytes);
         }
       } else {
-        for (const auto& v : f.parameters) place(v), code->parameter_offset.push_back(static_cast<u32>(v.address)), code->parameter_bytes.push_back(static_cast<u32>(v.bytes));
-        for (const auto& v : f.results) place(v), code->result_offset.push_back(static_cast<u32>(v.address)), code->result_bytes.push_back(static_cast<u32>(v.bytes));
+        for (const auto& v : f.parameters)
+          place(v), code->parameter_offset.push_back(static_cast<u32>(v.address)), code->parameter_bytes.push_back(static_cast<u32>(v.bytes));
+        for (const auto& v : f.results)
+          place(v), code->result_offset.push_back(static_cast<u32>(v.address)), code->result_bytes.push_back(static_cast<u32>(v.bytes));
       }
       for (const auto& v : f.variables)
         if (v->space == ptx::Space::local || v->space == ptx::Space::param) place(*v);
@@ -195,13 +198,16 @@ class Builder {
     for (size_t before = 0; before != guesses.size();) {
       before = guesses.size();
       for (const auto& s : f.statements)
-        if (s.op.starts_with("mov") && s.count == 2 && operand(s, 0).kind == ptx::Operand::reg && operand(s, 1).kind == ptx::Operand::reg && guesses.count(operand(s, 0).index))
+        if (s.op.starts_with("mov") && s.count == 2 && operand(s, 0).kind == ptx::Operand::reg && operand(s, 1).kind == ptx::Operand::reg &&
+            guesses.count(operand(s, 0).index))
           guesses.insert(operand(s, 1).index);
     }
     for (u32 k = 0; k < f.statements.size(); ++k) {
       const auto& s = f.statements[k];
       Instr& i = program_->code[code.entry + k];
-      if (i.access == Access::read && s.op.starts_with("ld") && s.count && operand(s, 0).kind == ptx::Operand::reg && guesses.count(operand(s, 0).index)) i.strong = true;
+      if (i.access == Access::read && s.op.starts_with("ld") && s.count && operand(s, 0).kind == ptx::Operand::reg &&
+          guesses.count(operand(s, 0).index))
+        i.strong = true;
     }
   }
 
@@ -340,19 +346,47 @@ u32 Decoder::source(const Operand& o, unsigned bytes) {
       reject("the address of a variable of this kind as an operand");
     }
     case Operand::name: {
-      static const std::map<std::string_view, Special> names = {
-          {"%tid.x", Special::tid_x}, {"%tid.y", Special::tid_y}, {"%tid.z", Special::tid_z}, {"%ntid.x", Special::ntid_x}, {"%ntid.y", Special::ntid_y},
-          {"%ntid.z", Special::ntid_z}, {"%ctaid.x", Special::ctaid_x}, {"%ctaid.y", Special::ctaid_y}, {"%ctaid.z", Special::ctaid_z},
-          {"%nctaid.x", Special::nctaid_x}, {"%nctaid.y", Special::nctaid_y}, {"%nctaid.z", Special::nctaid_z}, {"%laneid", Special::laneid},
-          {"%warpid", Special::warpid}, {"%nwarpid", Special::nwarpid}, {"%smid", Special::smid}, {"%nsmid", Special::nsmid}, {"%gridid", Special::gridid},
-          {"%lanemask_eq", Special::lanemask_eq}, {"%lanemask_le", Special::lanemask_le}, {"%lanemask_lt", Special::lanemask_lt},
-          {"%lanemask_ge", Special::lanemask_ge}, {"%lanemask_gt", Special::lanemask_gt}, {"%dynamic_smem_size", Special::dynamic_smem_size},
-          {"%total_smem_size", Special::total_smem_size}, {"%clusterid.x", Special::ctaid_x}, {"%clusterid.y", Special::ctaid_y},
-          {"%clusterid.z", Special::ctaid_z}, {"%nclusterid.x", Special::nctaid_x}, {"%nclusterid.y", Special::nctaid_y},
-          {"%nclusterid.z", Special::nctaid_z}, {"%cluster_ctaid.x", Special::zero}, {"%cluster_ctaid.y", Special::zero},
-          {"%cluster_ctaid.z", Special::zero}, {"%cluster_nctaid.x", Special::one}, {"%cluster_nctaid.y", Special::one},
-          {"%cluster_nctaid.z", Special::one}, {"%cluster_ctarank", Special::zero}, {"%cluster_nctarank", Special::one},
-          {"%envreg1", Special::envreg1}, {"%envreg2", Special::envreg2}};
+      static const std::map<std::string_view, Special> names = {{"%tid.x", Special::tid_x},
+                                                                {"%tid.y", Special::tid_y},
+                                                                {"%tid.z", Special::tid_z},
+                                                                {"%ntid.x", Special::ntid_x},
+                                                                {"%ntid.y", Special::ntid_y},
+                                                                {"%ntid.z", Special::ntid_z},
+                                                                {"%ctaid.x", Special::ctaid_x},
+                                                                {"%ctaid.y", Special::ctaid_y},
+                                                                {"%ctaid.z", Special::ctaid_z},
+                                                                {"%nctaid.x", Special::nctaid_x},
+                                                                {"%nctaid.y", Special::nctaid_y},
+                                                                {"%nctaid.z", Special::nctaid_z},
+                                                                {"%laneid", Special::laneid},
+                                                                {"%warpid", Special::warpid},
+                                                                {"%nwarpid", Special::nwarpid},
+                                                                {"%smid", Special::smid},
+                                                                {"%nsmid", Special::nsmid},
+                                                                {"%gridid", Special::gridid},
+                                                                {"%lanemask_eq", Special::lanemask_eq},
+                                                                {"%lanemask_le", Special::lanemask_le},
+                                                                {"%lanemask_lt", Special::lanemask_lt},
+                                                                {"%lanemask_ge", Special::lanemask_ge},
+                                                                {"%lanemask_gt", Special::lanemask_gt},
+                                                                {"%dynamic_smem_size", Special::dynamic_smem_size},
+                                                                {"%total_smem_size", Special::total_smem_size},
+                                                                {"%clusterid.x", Special::ctaid_x},
+                                                                {"%clusterid.y", Special::ctaid_y},
+                                                                {"%clusterid.z", Special::ctaid_z},
+                                                                {"%nclusterid.x", Special::nctaid_x},
+                                                                {"%nclusterid.y", Special::nctaid_y},
+                                                                {"%nclusterid.z", Special::nctaid_z},
+                                                                {"%cluster_ctaid.x", Special::zero},
+                                                                {"%cluster_ctaid.y", Special::zero},
+                                                                {"%cluster_ctaid.z", Special::zero},
+                                                                {"%cluster_nctaid.x", Special::one},
+                                                                {"%cluster_nctaid.y", Special::one},
+                                                                {"%cluster_nctaid.z", Special::one},
+                                                                {"%cluster_ctarank", Special::zero},
+                                                                {"%cluster_nctarank", Special::one},
+                                                                {"%envreg1", Special::envreg1},
+                                                                {"%envreg2", Special::envreg2}};
       if (o.text == "WARP_SZ") return constant(32, bytes);
       const auto it = names.find(o.text);
       if (it != names.end()) return special(it->second, bytes);
@@ -419,8 +453,8 @@ const Code* Program::function_at(u32 pc) const {
 namespace {
 // Code of the toolkit's headers is not where an engineer looks: the line is then that of the call into them.
 bool is_toolkit(const std::string& file) {
-  for (const char* part : {"/targets/x86_64-linux/include/", "/targets/sbsa-linux/include/", "/cu13/include/", "/cuda/include/", "/cccl/", "/cooperative_groups/",
-                           "/bin/../include/", "/include/crt/", "cuda_fp16.hpp", "cuda_bf16.hpp"})
+  for (const char* part : {"/targets/x86_64-linux/include/", "/targets/sbsa-linux/include/", "/cu13/include/", "/cuda/include/", "/cccl/",
+                           "/cooperative_groups/", "/bin/../include/", "/include/crt/", "cuda_fp16.hpp", "cuda_bf16.hpp"})
     if (file.find(part) != std::string::npos) return true;
   return false;
 }

@@ -174,10 +174,14 @@ void elect(Decoder& d) {
 
 constexpr Row rows[] = {
     {"shfl.sync(.up|.down|.bfly|.idx).b32", shfl},
-    {"vote.sync.ballot.b32", vote}, {"vote.sync(.any|.all|.uni).pred", vote},
-    {"match(.any|.all).sync(.b32|.b64)", match}, {"match.sync(.any|.all)(.b32|.b64)", match},
-    {"redux.sync(.add|.min|.max)(.u32|.s32)", redux}, {"redux.sync(.and|.or|.xor).b32", redux},
-    {"activemask.b32", activemask}, {"elect.sync", elect},
+    {"vote.sync.ballot.b32", vote},
+    {"vote.sync(.any|.all|.uni).pred", vote},
+    {"match(.any|.all).sync(.b32|.b64)", match},
+    {"match.sync(.any|.all)(.b32|.b64)", match},
+    {"redux.sync(.add|.min|.max)(.u32|.s32)", redux},
+    {"redux.sync(.and|.or|.xor).b32", redux},
+    {"activemask.b32", activemask},
+    {"elect.sync", elect},
 };
 }  // namespace
 

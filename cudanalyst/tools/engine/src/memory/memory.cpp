@@ -48,7 +48,7 @@ void* reserve(uint64_t hint, size_t bytes, int protection, int flags) {
 
 struct Arena {
   Layout layout;
-  uint64_t top = 0;   // offset of the first byte never allocated
+  uint64_t top = 0;  // offset of the first byte never allocated
   uint64_t used = 0;
   std::map<uint64_t, Allocation> allocations;  // by address; released ones stay until their place is taken
   std::map<uint64_t, uint64_t> holes;          // offset -> bytes, reused outside check mode
@@ -58,14 +58,14 @@ struct Arena {
   Arena() {
     const size_t bytes = (std::max<size_t>(config().memory_bytes, page) + page - 1) / page * page;
     const uint64_t windows = 2 * window_bytes;
-    auto at = reinterpret_cast<uint64_t>(
-        reserve(device_hint - windows, bytes + windows, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE));
+    auto at = reinterpret_cast<uint64_t>(reserve(device_hint - windows, bytes + windows, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE));
     layout.shared_window = at;
     layout.local_window = at + window_bytes;
     layout.base = at + windows;
     layout.bytes = bytes;
     // Shared, so that managed memory can be mapped a second time; without a file, which host code could map too.
-    layout.delta = reinterpret_cast<uint64_t>(reserve(alias_hint(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE)) - layout.base;
+    layout.delta =
+        reinterpret_cast<uint64_t>(reserve(alias_hint(), bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE)) - layout.base;
     // The first allocation: the parameters of the launch in progress, so that their address can be taken.
     allocations[layout.base] = {layout.base, parameter_bytes, Kind::constant_variable, true, "kernel parameters"};
     top = page;

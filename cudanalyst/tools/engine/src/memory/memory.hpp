@@ -7,12 +7,12 @@
 namespace cudanalyst::memory {
 
 struct Layout {
-  uint64_t base = 0;   // first device address
+  uint64_t base = 0;  // first device address
   uint64_t bytes = 0;
-  uint64_t delta = 0;  // device address + delta = where the engine reads and writes the byte
+  uint64_t delta = 0;                            // device address + delta = where the engine reads and writes the byte
   uint64_t shared_window = 0, local_window = 0;  // generic addresses of shared and local memory
-  uint8_t* init = nullptr;  // one byte per device byte (initcheck), else nullptr
-  uint32_t* race = nullptr;  // eight words per four device bytes (racecheck), else nullptr
+  uint8_t* init = nullptr;                       // one byte per device byte (initcheck), else nullptr
+  uint32_t* race = nullptr;                      // eight words per four device bytes (racecheck), else nullptr
 };
 constexpr uint64_t window_bytes = uint64_t{32} << 20;
 

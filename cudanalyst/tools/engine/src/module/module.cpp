@@ -21,8 +21,11 @@ std::string demangle(std::string_view symbol) {
 void place_variables(ptx::Unit& unit, Module& module) {
   for (auto& v : unit.variables) {
     if (v->space != ptx::Space::global && v->space != ptx::Space::constant) continue;
-    if (v->external) throw ptx::ParseError("the variable " + std::string(v->name) + " is defined in another module (separate compilation is not supported)", 0);
-    const auto kind = v->managed ? memory::Kind::managed : v->space == ptx::Space::global ? memory::Kind::global_variable : memory::Kind::constant_variable;
+    if (v->external)
+      throw ptx::ParseError("the variable " + std::string(v->name) + " is defined in another module (separate compilation is not supported)", 0);
+    const auto kind = v->managed                       ? memory::Kind::managed
+                      : v->space == ptx::Space::global ? memory::Kind::global_variable
+                                                       : memory::Kind::constant_variable;
     v->address = memory::allocate(std::max<size_t>(v->bytes, 1), kind, v->name, std::max<size_t>(v->align, 256));
     if (!v->address) throw ptx::ParseError("device memory is full: no room for the variable " + std::string(v->name), 0);
     module.owned.push_back(v->address);
@@ -34,7 +37,8 @@ void place_variables(ptx::Unit& unit, Module& module) {
       uint64_t value = piece.value;
       if (!piece.symbol.empty()) {
         if (const auto it = unit.variable_by_name.find(piece.symbol); it != unit.variable_by_name.end()) value += it->second->address;
-        else if (const auto f = unit.function_by_name.find(piece.symbol); f != unit.function_by_name.end()) value += (uint64_t{f->second->number} + 0x100) * 16;
+        else if (const auto f = unit.function_by_name.find(piece.symbol); f != unit.function_by_name.end())
+          value += (uint64_t{f->second->number} + 0x100) * 16;
         else throw ptx::ParseError("unknown symbol " + std::string(piece.symbol) + " in an initialiser", 0);
       }
       if (piece.offset + piece.bytes > bytes.size()) throw ptx::ParseError("an initialiser is longer than its variable", 0);
@@ -92,9 +96,7 @@ Program* Kernel::program() {
       built->symbol = info.symbol;
       info.static_shared_bytes = built->static_shared;
       info.local_bytes = built->functions[0]->local_bytes;
-    } catch (const ptx::ParseError& failure) {
-      error = std::string(failure.what()) + " (line " + std::to_string(failure.line) + " of the PTX)";
-    }
+    } catch (const ptx::ParseError& failure) { error = std::string(failure.what()) + " (line " + std::to_string(failure.line) + " of the PTX)"; }
   }
   return built.get();
 }

@@ -44,13 +44,13 @@ struct Location {
 struct Operand {
   enum Kind : uint8_t { none, reg, integer, real32, real64, variable, address, vector, pair, group, name, sink };
   Kind kind = none;
-  bool negated = false;     // `!%p`
+  bool negated = false;       // `!%p`
   bool has_register = false;  // address: a register is the base
-  uint32_t count = 0;       // vector, pair, group: number of parts
-  uint32_t index = 0;       // register number, or the first part
-  int64_t value = 0;        // literal bits, or offset
+  uint32_t count = 0;         // vector, pair, group: number of parts
+  uint32_t index = 0;         // register number, or the first part
+  int64_t value = 0;          // literal bits, or offset
   const Variable* base = nullptr;
-  std::string_view text;    // name
+  std::string_view text;  // name
 };
 
 struct Statement {
@@ -78,7 +78,7 @@ struct Function {
   std::vector<Statement> statements;
   std::vector<Operand> operands, parts;
   std::vector<Location> locations;
-  std::map<std::pair<uint32_t, std::string_view>, uint32_t> labels;  // (scope, name) -> statement
+  std::map<std::pair<uint32_t, std::string_view>, uint32_t> labels;                        // (scope, name) -> statement
   std::map<std::pair<uint32_t, std::string_view>, std::vector<std::string_view>> targets;  // .branchtargets
   std::vector<uint32_t> scope_parent;
 };

@@ -7,8 +7,10 @@
 namespace cudanalyst {
 namespace {
 
-constexpr const char* mix_names[] = {"fp32", "fp64", "fp16", "tensor", "integer", "special_function", "conversion", "predicate", "control", "load_global",
-                                     "store_global", "load_shared", "store_shared", "load_local", "store_local", "load_constant", "atomic", "barrier", "shuffle", "other"};
+constexpr const char* mix_names[] = {"fp32",         "fp64",       "fp16",        "tensor",        "integer",      "special_function",
+                                     "conversion",   "predicate",  "control",     "load_global",   "store_global", "load_shared",
+                                     "store_shared", "load_local", "store_local", "load_constant", "atomic",       "barrier",
+                                     "shuffle",      "other"};
 
 std::vector<std::unique_ptr<Profile>>& all() {
   static auto* instance = new std::vector<std::unique_ptr<Profile>>;
@@ -61,7 +63,8 @@ void shared_wavefronts(const Instr& i, const u64* address, u32 lanes, Counts& c)
 }
 
 struct Line {
-  u64 executed = 0, lanes = 0, global_requests = 0, global_sectors = 0, shared_requests = 0, wavefronts = 0, ideal = 0, atomics = 0, branches = 0, divergent = 0, barriers = 0;
+  u64 executed = 0, lanes = 0, global_requests = 0, global_sectors = 0, shared_requests = 0, wavefronts = 0, ideal = 0, atomics = 0, branches = 0,
+      divergent = 0, barriers = 0;
 };
 
 void fields(std::string& json, const Line& l) {
@@ -150,8 +153,8 @@ void write_profiles() {
     }
     char shape[160];
     const Dim3 &g = p.launch.grid, &b = p.launch.block;
-    std::snprintf(shape, sizeof shape, ",\"launches\":%llu,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"warps\":%llu,", static_cast<unsigned long long>(p.launches), g.x, g.y, g.z,
-                  b.x, b.y, b.z, static_cast<unsigned long long>(p.warps));
+    std::snprintf(shape, sizeof shape, ",\"launches\":%llu,\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],\"warps\":%llu,",
+                  static_cast<unsigned long long>(p.launches), g.x, g.y, g.z, b.x, b.y, b.z, static_cast<unsigned long long>(p.warps));
     std::string json = "{\"type\":\"profile\",\"kernel\":";
     append_json_string(json, p.program->kernel);
     json += ",\"symbol\":";
@@ -159,7 +162,8 @@ void write_profiles() {
     json += shape;
     fields(json, total);
     json += ",\"shared_bytes\":" + std::to_string(p.program->static_shared + p.launch.dynamic_shared_bytes);
-    json += ",\"dram_bytes_unique_read\":" + std::to_string(marked(p.read) * 32) + ",\"dram_bytes_unique_written\":" + std::to_string(marked(p.written) * 32) + ",\"mix\":{";
+    json += ",\"dram_bytes_unique_read\":" + std::to_string(marked(p.read) * 32) +
+            ",\"dram_bytes_unique_written\":" + std::to_string(marked(p.written) * 32) + ",\"mix\":{";
     bool first = true;
     for (int k = 0; k < static_cast<int>(MixClass::count); ++k) {
       if (!mix[k]) continue;

@@ -12,7 +12,7 @@ struct Profile {
   const Program* program = nullptr;
   Launch launch;
   u64 launches = 0, warps = 0;
-  std::vector<Counts> counts;  // by pc
+  std::vector<Counts> counts;      // by pc
   std::vector<u64> read, written;  // bitmaps over the sectors of device memory
 };
 

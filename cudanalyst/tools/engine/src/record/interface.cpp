@@ -1,6 +1,4 @@
 // What the runner asks of a recorder.
-#include "api/runner_interface.hpp"
-
 #include <unistd.h>
 
 #include <stdexcept>
@@ -8,6 +6,7 @@
 #include "api/api.hpp"
 #include "api/contract.hpp"
 #include "api/modules.hpp"
+#include "api/runner_interface.hpp"
 #include "recorder.hpp"
 
 namespace cudanalyst::record {

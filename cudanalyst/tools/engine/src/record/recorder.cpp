@@ -64,7 +64,8 @@ void Recorder::reserve() {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   std::erase_if(ranges, [](const Range& range) { return !range.bytes; });
   for (Range& range : ranges) {
-    if (range.address < page || range.bytes > UINT64_MAX / 4 || range.address > UINT64_MAX / 4) throw std::runtime_error("`" + range.name + "` has no address that can be used");
+    if (range.address < page || range.bytes > UINT64_MAX / 4 || range.address > UINT64_MAX / 4)
+      throw std::runtime_error("`" + range.name + "` has no address that can be used");
     const uint64_t end = (range.address + range.bytes + page - 1) / page * page;
     range.address = range.address / page * page;
     range.bytes = end - range.address;
@@ -82,8 +83,11 @@ void Recorder::reserve() {
     void* wanted = bytes_at(range.address);
     void* at = mmap(wanted, range.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
     if (at == MAP_FAILED && errno == ENOMEM)
-      throw std::runtime_error("no room for the addresses of `" + range.name + "` (" + decimal(range.bytes) + " bytes): the limit on address space must allow for all buffers");
-    if (at != wanted) throw AddressesTaken("the addresses of `" + range.name + "` are taken in this process (" + std::strerror(at == MAP_FAILED ? errno : EEXIST) + ")");
+      throw std::runtime_error("no room for the addresses of `" + range.name + "` (" + decimal(range.bytes) +
+                               " bytes): the limit on address space must allow for all buffers");
+    if (at != wanted)
+      throw AddressesTaken("the addresses of `" + range.name + "` are taken in this process (" + std::strerror(at == MAP_FAILED ? errno : EEXIST) +
+                           ")");
   }
 }
 
@@ -105,7 +109,9 @@ void Recorder::begin_call(const Stream& main, const Set& set) {
 std::string Recorder::end(int status, const std::string& exception) {
   std::string error;
   if (!exception.empty()) error = "0 " + exception;
-  else if (errors::peek_last()) error = decimal(errors::peek_last()) + " " + (failure_.error == errors::peek_last() ? failure_.text : std::string("solve: ") + errors::name(errors::peek_last()));
+  else if (errors::peek_last())
+    error = decimal(errors::peek_last()) + " " +
+            (failure_.error == errors::peek_last() ? failure_.text : std::string("solve: ") + errors::name(errors::peek_last()));
   return writer_.close(status, error);
 }
 
@@ -118,7 +124,9 @@ bool Recorder::operation(const std::string& text) {
 uint64_t Recorder::number(const Stream& stream) {
   if (!main_) return 0;
   auto [at, fresh] = streams_.try_emplace(&stream, streams_.size());
-  if (fresh && at->second > most_streams) writer_.refuse(Refusal::unrecordable, "a stream", "is one more than the " + decimal(most_streams) + " of its own that a call may use: use each for more than one piece of work");
+  if (fresh && at->second > most_streams)
+    writer_.refuse(Refusal::unrecordable, "a stream",
+                   "is one more than the " + decimal(most_streams) + " of its own that a call may use: use each for more than one piece of work");
   if (fresh) writer_.line("stream " + decimal(at->second) + " " + std::to_string(stream.priority));
   return at->second;
 }
@@ -129,12 +137,14 @@ void Recorder::declare(const Function& function) {
   const auto tell = [&](int id, int value) { writer_.line("attribute " + function.symbol + " " + std::to_string(id) + " " + std::to_string(value)); };
   if (function.max_dynamic_shared != known.dynamic) tell(cudaFuncAttributeMaxDynamicSharedMemorySize, known.dynamic = function.max_dynamic_shared);
   if (function.carveout != known.carveout) tell(cudaFuncAttributePreferredSharedMemoryCarveout, known.carveout = function.carveout);
-  if (function.nonportable_cluster != known.nonportable) tell(cudaFuncAttributeNonPortableClusterSizeAllowed, known.nonportable = function.nonportable_cluster);
+  if (function.nonportable_cluster != known.nonportable)
+    tell(cudaFuncAttributeNonPortableClusterSizeAllowed, known.nonportable = function.nonportable_cluster);
 }
 
 void Recorder::declare_maps(std::span<const uint8_t> bytes) {
   tensor_maps_.declare(bytes, [&](const std::string& token, const TensorMap& map) {
-    if (++maps_ > most_maps) return writer_.refuse(Refusal::unrecordable, "a tensor map", "is one more than the " + decimal(most_maps) + " that a call may pass to kernels");
+    if (++maps_ > most_maps)
+      return writer_.refuse(Refusal::unrecordable, "a tensor map", "is one more than the " + decimal(most_maps) + " that a call may pass to kernels");
     writer_.line("tensor_map " + hexadecimal({reinterpret_cast<const uint8_t*>(token.data()), token.size()}) + " " + map.arguments());
   });
 }
@@ -169,11 +179,12 @@ int Recorder::launch(const LaunchRequest& request) {
   declare(function);
   declare_maps(request.arguments);
   std::string line = "launch " + function.symbol;
-  for (uint64_t value : {uint64_t{shape.grid.x}, uint64_t{shape.grid.y}, uint64_t{shape.grid.z}, uint64_t{shape.block.x}, uint64_t{shape.block.y}, uint64_t{shape.block.z},
-                         uint64_t{shape.dynamic_shared_bytes}, stream, uint64_t{count}})
+  for (uint64_t value : {uint64_t{shape.grid.x}, uint64_t{shape.grid.y}, uint64_t{shape.grid.z}, uint64_t{shape.block.x}, uint64_t{shape.block.y},
+                         uint64_t{shape.block.z}, uint64_t{shape.dynamic_shared_bytes}, stream, uint64_t{count}})
     line += " " + decimal(value);
   line += attributes + " " + decimal(function.info().parameters.size());
-  for (const Parameter& parameter : function.info().parameters) line += " " + hexadecimal(request.arguments.subspan(parameter.offset, parameter.bytes));
+  for (const Parameter& parameter : function.info().parameters)
+    line += " " + hexadecimal(request.arguments.subspan(parameter.offset, parameter.bytes));
   return operation(line) ? success : not_supported;
 }
 
@@ -182,7 +193,8 @@ int Recorder::copy(const CopyRequest& request) {
   const auto bytes_of = [&](size_t pitch) { return (request.rows - 1) * pitch + request.row_bytes; };
   switch (request.direction) {
     case Direction::host_to_host:
-      for (size_t row = 0; row < request.rows; row++) std::memmove(bytes_at(request.to + row * request.to_pitch), bytes_at(request.from + row * request.from_pitch), request.row_bytes);
+      for (size_t row = 0; row < request.rows; row++)
+        std::memmove(bytes_at(request.to + row * request.to_pitch), bytes_at(request.from + row * request.from_pitch), request.row_bytes);
       return success;
     case Direction::device_to_host:
       writer_.refuse(Refusal::unrecordable, "a copy", "copies to the host, and nothing has run yet");
@@ -190,8 +202,9 @@ int Recorder::copy(const CopyRequest& request) {
     case Direction::device_to_device: {
       if (!holds(request.to, bytes_of(request.to_pitch)) || !holds(request.from, bytes_of(request.from_pitch))) return invalid_value;
       const uint64_t stream = number(*request.stream);
-      return operation("copy " + hexadecimal(request.to) + " " + hexadecimal(request.from) + " " + decimal(request.row_bytes) + " " + decimal(request.rows) + " " + decimal(one ? 0 : request.to_pitch) + " " +
-                       decimal(one ? 0 : request.from_pitch) + " " + decimal(stream))
+      return operation("copy " + hexadecimal(request.to) + " " + hexadecimal(request.from) + " " + decimal(request.row_bytes) + " " +
+                       decimal(request.rows) + " " + decimal(one ? 0 : request.to_pitch) + " " + decimal(one ? 0 : request.from_pitch) + " " +
+                       decimal(stream))
                  ? success
                  : not_supported;
     }
@@ -204,18 +217,21 @@ int Recorder::copy(const CopyRequest& request) {
     return not_supported;
   }
   std::vector<uint8_t> data(request.row_bytes * request.rows);
-  for (size_t row = 0; row < request.rows; row++) std::memcpy(&data[row * request.row_bytes], bytes_at(request.from + row * request.from_pitch), request.row_bytes);
+  for (size_t row = 0; row < request.rows; row++)
+    std::memcpy(&data[row * request.row_bytes], bytes_at(request.from + row * request.from_pitch), request.row_bytes);
   declare_maps(data);
   const uint64_t stream = number(*request.stream);
-  return operation("upload " + hexadecimal(request.to) + " " + decimal(request.row_bytes) + " " + decimal(request.rows) + " " + decimal(one ? 0 : request.to_pitch) + " " + decimal(stream) + " " + hexadecimal(data))
+  return operation("upload " + hexadecimal(request.to) + " " + decimal(request.row_bytes) + " " + decimal(request.rows) + " " +
+                   decimal(one ? 0 : request.to_pitch) + " " + decimal(stream) + " " + hexadecimal(data))
              ? success
              : not_supported;
 }
 
 int Recorder::fill(const FillRequest& request) {
   const uint64_t stream = number(*request.stream);
-  return operation("fill " + hexadecimal(request.to) + " " + decimal(request.pattern) + " " + decimal(request.element_bytes) + " " + decimal(request.row_elements) + " " + decimal(request.rows) + " " +
-                   decimal(request.rows == 1 ? 0 : request.pitch) + " " + decimal(stream))
+  return operation("fill " + hexadecimal(request.to) + " " + decimal(request.pattern) + " " + decimal(request.element_bytes) + " " +
+                   decimal(request.row_elements) + " " + decimal(request.rows) + " " + decimal(request.rows == 1 ? 0 : request.pitch) + " " +
+                   decimal(stream))
              ? success
              : not_supported;
 }
@@ -260,7 +276,8 @@ bool Recorder::holds(uint64_t address, size_t bytes) {
 uint64_t Recorder::allocate(size_t bytes, memory::Kind) {
   const uint64_t start = (table_.arena.address + arena_top_ + arena_unit - 1) / arena_unit * arena_unit;
   if (!within(table_.arena, start, bytes) || !table_.arena.bytes) {
-    writer_.refuse(Refusal::unrecordable, "an allocation", "of " + decimal(bytes) + " bytes does not fit in the " + decimal(table_.arena.bytes) + " bytes that `init` may use");
+    writer_.refuse(Refusal::unrecordable, "an allocation",
+                   "of " + decimal(bytes) + " bytes does not fit in the " + decimal(table_.arena.bytes) + " bytes that `init` may use");
     return 0;
   }
   arena_top_ = start + bytes - table_.arena.address;
@@ -278,7 +295,8 @@ Error Recorder::release(uint64_t address) {
 std::string Recorder::describe(uint64_t address) {
   const auto found = find(address);
   if (!found) return "0x" + hexadecimal(address);
-  return (found->name.empty() ? "allocation 0x" + hexadecimal(found->address) : found->name) + "[" + decimal(found->bytes) + " B] + " + decimal(address - found->address);
+  return (found->name.empty() ? "allocation 0x" + hexadecimal(found->address) : found->name) + "[" + decimal(found->bytes) + " B] + " +
+         decimal(address - found->address);
 }
 
 void Recorder::failed(std::string_view call, int error, const std::string& why) {

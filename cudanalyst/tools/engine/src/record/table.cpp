@@ -108,15 +108,16 @@ class Parser {
 
   void finish() const {
     if (table.library.empty()) throw std::runtime_error("no `library`");
-    for (int needed : {cudaDevAttrMaxThreadsPerBlock, cudaDevAttrWarpSize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor, cudaDevAttrMaxThreadsPerMultiProcessor,
-                       cudaDevAttrMaxBlocksPerMultiprocessor, cudaDevAttrMaxRegistersPerMultiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor, cudaDevAttrMaxSharedMemoryPerBlockOptin,
-                       cudaDevAttrMaxSharedMemoryPerBlock})
+    for (int needed : {cudaDevAttrMaxThreadsPerBlock, cudaDevAttrWarpSize, cudaDevAttrMultiProcessorCount, cudaDevAttrComputeCapabilityMajor,
+                       cudaDevAttrMaxThreadsPerMultiProcessor, cudaDevAttrMaxBlocksPerMultiprocessor, cudaDevAttrMaxRegistersPerMultiprocessor,
+                       cudaDevAttrMaxSharedMemoryPerMultiprocessor, cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrMaxSharedMemoryPerBlock})
       if (!table.attributes.contains(needed)) throw std::runtime_error("lacks attribute " + std::to_string(needed));
     runner::check_parameters(table.parameters);
     for (const Set& set : table.sets)
       for (const runner::Parameter& p : table.parameters) {
         const bool buffer = p.kind == runner::Parameter::Kind::buffer;
-        if (buffer ? !set.buffers.contains(p.name) : !set.values.contains(p.name)) throw std::runtime_error("a set gives no buffer or value for `" + p.name + "`");
+        if (buffer ? !set.buffers.contains(p.name) : !set.values.contains(p.name))
+          throw std::runtime_error("a set gives no buffer or value for `" + p.name + "`");
       }
   }
 
@@ -178,15 +179,15 @@ Table read_table(const std::string& path) {
   for (int number = 1; std::getline(file, text); number++) {
     try {
       parser.line(text);
-    } catch (const std::runtime_error& error) {
-      throw std::runtime_error("line " + std::to_string(number) + ": " + error.what());
-    }
+    } catch (const std::runtime_error& error) { throw std::runtime_error("line " + std::to_string(number) + ": " + error.what()); }
   }
   parser.finish();
   // Registers allow no more threads than this; a lower bound is the kernel's own (__launch_bounds__), and told as such.
   for (auto& [symbol, facts] : parser.table.modules.kernels) {
-    const int by_registers = facts.registers ? parser.table.attributes[cudaDevAttrMaxRegistersPerBlock] / ((facts.registers + 7) / 8 * 8 * 32) * 32 : INT32_MAX;
-    if (facts.max_threads < std::min(by_registers, parser.table.attributes[cudaDevAttrMaxThreadsPerBlock])) facts.info.max_threads = static_cast<uint32_t>(facts.max_threads);
+    const int by_registers =
+        facts.registers ? parser.table.attributes[cudaDevAttrMaxRegistersPerBlock] / ((facts.registers + 7) / 8 * 8 * 32) * 32 : INT32_MAX;
+    if (facts.max_threads < std::min(by_registers, parser.table.attributes[cudaDevAttrMaxThreadsPerBlock]))
+      facts.info.max_threads = static_cast<uint32_t>(facts.max_threads);
   }
   return parser.table;
 }

@@ -63,7 +63,8 @@ bool is_valid(const TensorMap& map) {
 }
 
 int encode(CUtensorMap* token, const TensorMap& map) {
-  if (!is_valid(map)) return errors::because(invalid_value, "api_error", "the arguments are not those of a tensor map (alignment, sizes, strides or box)");
+  if (!is_valid(map))
+    return errors::because(invalid_value, "api_error", "the arguments are not those of a tensor map (alignment, sizes, strides or box)");
   if (!backend().holds(map.address, 1)) return errors::because(invalid_value, "api_error", "the tensor's address is not in a buffer");
   recorder()->tensor_maps().encode(map, token);
   return success;
@@ -75,12 +76,22 @@ int encode(CUtensorMap* token, const TensorMap& map) {
 using namespace cudanalyst;
 using record::TensorMap;
 
-CUDANALYST_API CUresult cuTensorMapEncodeTiled(CUtensorMap* token, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
-                                               const cuuint32_t* element_strides, CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+CUDANALYST_API CUresult cuTensorMapEncodeTiled(CUtensorMap* token, CUtensorMapDataType type, cuuint32_t rank, void* address, const cuuint64_t* sizes,
+                                               const cuuint64_t* strides, const cuuint32_t* box, const cuuint32_t* element_strides,
+                                               CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle, CUtensorMapL2promotion promotion,
+                                               CUtensorMapFloatOOBfill fill) {
   return driver_call([&]() -> int {
-    if (!record::recorder()) return unsupported("function", "cuTensorMapEncodeTiled", "the CPU engine has no tensor maps (TMA); run on a GPU, or copy with plain loads or cp.async");
+    if (!record::recorder())
+      return unsupported("function", "cuTensorMapEncodeTiled",
+                         "the CPU engine has no tensor maps (TMA); run on a GPU, or copy with plain loads or cp.async");
     if (!token || !sizes || !box || !element_strides || rank < 1 || rank > 5 || (rank > 1 && !strides)) return invalid_value;
-    TensorMap map{.type = type, .rank = rank, .address = reinterpret_cast<uint64_t>(address), .interleave = interleave, .swizzle = swizzle, .promotion = promotion, .fill = fill};
+    TensorMap map{.type = type,
+                  .rank = rank,
+                  .address = reinterpret_cast<uint64_t>(address),
+                  .interleave = interleave,
+                  .swizzle = swizzle,
+                  .promotion = promotion,
+                  .fill = fill};
     for (unsigned i = 0; i < rank; i++) {
       map.sizes[i] = sizes[i];
       map.box[i] = box[i];
@@ -95,7 +106,9 @@ CUDANALYST_API CUresult cuTensorMapEncodeTiled(CUtensorMap* token, CUtensorMapDa
 
 CUDANALYST_API CUresult cuTensorMapReplaceAddress(CUtensorMap* token, void* address) {
   return driver_call([&]() -> int {
-    if (!record::recorder()) return unsupported("function", "cuTensorMapReplaceAddress", "the CPU engine has no tensor maps (TMA); run on a GPU, or copy with plain loads or cp.async");
+    if (!record::recorder())
+      return unsupported("function", "cuTensorMapReplaceAddress",
+                         "the CPU engine has no tensor maps (TMA); run on a GPU, or copy with plain loads or cp.async");
     const TensorMap* known = token ? record::recorder()->tensor_maps().find(token) : nullptr;
     if (!known) return invalid_value;
     TensorMap map = *known;

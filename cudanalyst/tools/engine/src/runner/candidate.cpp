@@ -26,7 +26,8 @@ const RunnerInterface& find_engine() {
   auto engine = reinterpret_cast<const RunnerInterface* (*)()>(dlsym(RTLD_DEFAULT, "cudanalyst_engine"));
   void* runtime = dlsym(RTLD_DEFAULT, "cudaMalloc");
   Dl_info of_engine{}, of_runtime{};
-  if (!engine || !runtime || !dladdr(reinterpret_cast<void*>(engine), &of_engine) || !dladdr(runtime, &of_runtime) || of_engine.dli_fbase != of_runtime.dli_fbase)
+  if (!engine || !runtime || !dladdr(reinterpret_cast<void*>(engine), &of_engine) || !dladdr(runtime, &of_runtime) ||
+      of_engine.dli_fbase != of_runtime.dli_fbase)
     leave(bad_runtime, "the CUDA runtime that was loaded is not the CPU engine");
   const RunnerInterface* found = engine();
   if (!found || found->version != runner_interface_version) leave(bad_runtime, "the CPU engine is of another version than this runner");
@@ -35,7 +36,8 @@ const RunnerInterface& find_engine() {
 
 // Native runs are NVIDIA's runtime or nothing.
 const RunnerInterface& without_engine() {
-  if (dlsym(RTLD_DEFAULT, "cudanalyst_engine")) leave(bad_runtime, "the CPU engine was loaded in place of NVIDIA's CUDA runtime; set LD_LIBRARY_PATH to the toolkit's libraries");
+  if (dlsym(RTLD_DEFAULT, "cudanalyst_engine"))
+    leave(bad_runtime, "the CPU engine was loaded in place of NVIDIA's CUDA runtime; set LD_LIBRARY_PATH to the toolkit's libraries");
   return native_interface();
 }
 

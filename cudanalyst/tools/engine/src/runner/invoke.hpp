@@ -45,9 +45,7 @@ inline std::string thrown(const std::string& function) {
   } catch (const std::exception& exception) {
     const char* what = exception.what();
     return function + " threw an exception" + (what && *what ? std::string(": ") + what : "");
-  } catch (...) {
-    return function + " threw an exception";
-  }
+  } catch (...) { return function + " threw an exception"; }
 }
 
 }  // namespace cudanalyst::runner

@@ -16,8 +16,10 @@ namespace {
 
 class Run {
  public:
-  Run(Request& request, const Candidate& candidate, const RunnerInterface& engine) : request_(request), candidate_(candidate), engine_(engine), buffers_(request, engine) {
-    if (const cudaError_t error = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)) throw std::runtime_error(std::string("no stream: ") + cudaGetErrorName(error));
+  Run(Request& request, const Candidate& candidate, const RunnerInterface& engine)
+      : request_(request), candidate_(candidate), engine_(engine), buffers_(request, engine) {
+    if (const cudaError_t error = cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking))
+      throw std::runtime_error(std::string("no stream: ") + cudaGetErrorName(error));
   }
 
   // Before any input exists, and once: the place for allocations and tables of the candidate's own.
@@ -26,9 +28,7 @@ class Run {
     int value = 0;
     try {
       value = invoke<int>(candidate_.init, size_arguments(request_.sizes));
-    } catch (...) {
-      return report(0, "solve_error", 0, cudaSuccess, thrown("init").c_str()), false;
-    }
+    } catch (...) { return report(0, "solve_error", 0, cudaSuccess, thrown("init").c_str()), false; }
     if (const char* violation = engine_.end_call()) return report(0, "contract", value, cudaErrorNotSupported, violation), false;
     if (value) return report(0, "solve_error", value, cudaSuccess, "init returned a value other than 0"), false;
     return settle(0, 0);
@@ -37,7 +37,8 @@ class Run {
   bool call(size_t index) {
     buffers_.prepare(index);
     // On a GPU the contents may still be on their way, and `stream_` does not wait for the legacy stream that brings them.
-    if (const cudaError_t error = cudaDeviceSynchronize()) throw std::runtime_error(std::string("contents of the buffers: ") + cudaGetErrorName(error));
+    if (const cudaError_t error = cudaDeviceSynchronize())
+      throw std::runtime_error(std::string("contents of the buffers: ") + cudaGetErrorName(error));
     Arguments arguments = arguments_of(index);
     int value = 0;
     std::string exception;
@@ -45,9 +46,7 @@ class Run {
     engine_.begin_call(stream_);
     try {
       value = invoke<int>(candidate_.solve, arguments);
-    } catch (...) {
-      exception = thrown("solve");
-    }
+    } catch (...) { exception = thrown("solve"); }
     const char* violation = engine_.end_call();
     const int number = static_cast<int>(index);
     if (violation) {
@@ -99,7 +98,8 @@ class Run {
     if (!asked_) {
       asked_ = true;
       workspace_bytes_ = invoke<size_t>(candidate_.workspace_bytes, size_arguments(request_.sizes));
-      if (cudaMalloc(&workspace_, workspace_bytes_)) throw std::runtime_error("a workspace of " + std::to_string(workspace_bytes_) + " bytes cannot be allocated");
+      if (cudaMalloc(&workspace_, workspace_bytes_))
+        throw std::runtime_error("a workspace of " + std::to_string(workspace_bytes_) + " bytes cannot be allocated");
       if (workspace_) engine_.name_buffer(workspace_, "workspace");
     }
     return workspace_;
@@ -121,15 +121,14 @@ int main(int argc, char** argv) {
   if (argc == 4 && std::strcmp(argv[1], "--record") == 0) return record(argv);
   if (argc == 4 && std::strcmp(argv[1], "--workspace") == 0) return ask_workspace(argv);
   const bool native = argc == 3 && std::strcmp(argv[1], "--native") == 0;
-  if (argc != 2 && !native) leave(bad_request, "usage: cudanalyst-runner [--native] REQUEST, or cudanalyst-runner --record|--workspace TABLE OUTPUT_DIR");
+  if (argc != 2 && !native)
+    leave(bad_request, "usage: cudanalyst-runner [--native] REQUEST, or cudanalyst-runner --record|--workspace TABLE OUTPUT_DIR");
   const char* path = argv[argc - 1];
   Request request;
   try {
     request = read_request(path);
     take_contents(request, path);
-  } catch (const std::exception& error) {
-    leave(bad_request, std::string(path) + ": " + error.what());
-  }
+  } catch (const std::exception& error) { leave(bad_request, std::string(path) + ": " + error.what()); }
   const RunnerInterface& engine = take_engine(native);
   const Candidate candidate = load(request.library);
   try {
@@ -137,9 +136,7 @@ int main(int argc, char** argv) {
     if (run.init())
       for (size_t index = 0; index < request.calls.size(); index++)
         if (!run.call(index)) break;
-  } catch (const std::exception& error) {
-    leave(bad_request, error.what());
-  }
+  } catch (const std::exception& error) { leave(bad_request, error.what()); }
   engine.finish();
   std::fflush(nullptr);
   // Neither destructors nor exit handlers of the candidate: its part is over.

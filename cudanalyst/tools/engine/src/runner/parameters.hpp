@@ -24,7 +24,8 @@ using Sizes = std::vector<std::pair<std::string, int64_t>>;
 inline Parameter read_parameter(const std::vector<std::string>& words) {
   using Kind = Parameter::Kind;
   if (words.size() == 5 && words[1] == "buffer") return {Kind::buffer, words[2], words[3], words[4]};
-  static const std::map<std::string, Kind> kinds{{"int", Kind::integer32}, {"long", Kind::integer64}, {"float", Kind::float32}, {"double", Kind::float64}};
+  static const std::map<std::string, Kind> kinds{
+      {"int", Kind::integer32}, {"long", Kind::integer64}, {"float", Kind::float32}, {"double", Kind::float64}};
   if (words.size() != 3 || !kinds.contains(words[1])) throw std::runtime_error("wrong number or form of words");
   return {kinds.at(words[1]), words[2], {}, {}};
 }

@@ -46,9 +46,7 @@ struct Outcome {
 Outcome call(void* function, const char* name, const Arguments& arguments) {
   try {
     return {invoke<int>(function, arguments), {}};
-  } catch (...) {
-    return {0, thrown(name)};
-  }
+  } catch (...) { return {0, thrown(name)}; }
 }
 
 // Buffers of a GPU lie where this process may have its libraries; these lie elsewhere in every process.
@@ -117,9 +115,7 @@ class Recording {
     if (candidate_.workspace_bytes && !outcome.value && !outcome.threw() && !engine_->refused()) {
       try {
         bytes = invoke<size_t>(candidate_.workspace_bytes, size_arguments(table_->sizes));
-      } catch (...) {
-        outcome = {0, thrown("workspace_bytes")};
-      }
+      } catch (...) { outcome = {0, thrown("workspace_bytes")}; }
     }
     const bool stopped = outcome.threw() || engine_->refused();
     std::string names;

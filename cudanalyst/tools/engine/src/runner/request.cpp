@@ -6,7 +6,6 @@
 #include <fstream>
 #include <stdexcept>
 
-
 namespace cudanalyst::runner {
 namespace {
 
@@ -58,7 +57,8 @@ class Parser {
     for (const Call& call : request.calls)
       for (const Parameter& p : request.parameters) {
         const bool buffer = p.kind == Parameter::Kind::buffer;
-        if (buffer ? !call.buffers.contains(p.name) : !call.values.contains(p.name)) throw std::runtime_error("a call gives no contents or value for `" + p.name + "`");
+        if (buffer ? !call.buffers.contains(p.name) : !call.values.contains(p.name))
+          throw std::runtime_error("a call gives no contents or value for `" + p.name + "`");
       }
   }
 
@@ -103,9 +103,7 @@ Request read_request(const std::string& path) {
     if (text.empty()) continue;
     try {
       parser.line(text);
-    } catch (const std::runtime_error& error) {
-      throw std::runtime_error("line " + std::to_string(number) + ": " + error.what());
-    }
+    } catch (const std::runtime_error& error) { throw std::runtime_error("line " + std::to_string(number) + ": " + error.what()); }
   }
   parser.finish();
   return parser.request;

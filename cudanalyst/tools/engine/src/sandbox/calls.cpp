@@ -32,19 +32,69 @@ constexpr uint32_t architecture = AUDIT_ARCH_AARCH64;
 // Numbers above 423 are the same on every architecture; older headers lack some of them.
 constexpr uint32_t denied[] = {
     // other processes
-    SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, SYS_kcmp, 434 /* pidfd_open */, 438 /* pidfd_getfd */, 440 /* process_madvise */, 448 /* process_mrelease */,
+    SYS_ptrace,
+    SYS_process_vm_readv,
+    SYS_process_vm_writev,
+    SYS_kcmp,
+    434 /* pidfd_open */,
+    438 /* pidfd_getfd */,
+    440 /* process_madvise */,
+    448 /* process_mrelease */,
     // wide kernel interfaces
-    SYS_bpf, SYS_userfaultfd, SYS_perf_event_open, 425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_keyctl, SYS_add_key, SYS_request_key,
-    SYS_fanotify_init, SYS_lookup_dcookie, SYS_name_to_handle_at, SYS_open_by_handle_at, SYS_quotactl, 443 /* quotactl_fd */, SYS_acct, SYS_syslog, SYS_vhangup,
+    SYS_bpf,
+    SYS_userfaultfd,
+    SYS_perf_event_open,
+    425 /* io_uring_setup */,
+    426 /* io_uring_enter */,
+    427 /* io_uring_register */,
+    SYS_keyctl,
+    SYS_add_key,
+    SYS_request_key,
+    SYS_fanotify_init,
+    SYS_lookup_dcookie,
+    SYS_name_to_handle_at,
+    SYS_open_by_handle_at,
+    SYS_quotactl,
+    443 /* quotactl_fd */,
+    SYS_acct,
+    SYS_syslog,
+    SYS_vhangup,
     // the system's shape
-    SYS_unshare, SYS_setns, SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */, 431 /* fsconfig */, 432 /* fsmount */,
-    433 /* fspick */, 442 /* mount_setattr */, SYS_swapon, SYS_swapoff, SYS_reboot, SYS_kexec_load, SYS_init_module, SYS_finit_module, SYS_delete_module, SYS_sethostname,
-    SYS_setdomainname, SYS_settimeofday, SYS_clock_settime, SYS_clock_adjtime, SYS_adjtimex,
+    SYS_unshare,
+    SYS_setns,
+    SYS_mount,
+    SYS_umount2,
+    SYS_pivot_root,
+    SYS_chroot,
+    428 /* open_tree */,
+    429 /* move_mount */,
+    430 /* fsopen */,
+    431 /* fsconfig */,
+    432 /* fsmount */,
+    433 /* fspick */,
+    442 /* mount_setattr */,
+    SYS_swapon,
+    SYS_swapoff,
+    SYS_reboot,
+    SYS_kexec_load,
+    SYS_init_module,
+    SYS_finit_module,
+    SYS_delete_module,
+    SYS_sethostname,
+    SYS_setdomainname,
+    SYS_settimeofday,
+    SYS_clock_settime,
+    SYS_clock_adjtime,
+    SYS_adjtimex,
 #ifdef SYS_kexec_file_load
     SYS_kexec_file_load,
 #endif
 #if defined(__x86_64__)
-    SYS_iopl, SYS_ioperm, SYS_modify_ldt, SYS_uselib, SYS_ustat,
+    SYS_iopl,
+    SYS_ioperm,
+    SYS_modify_ldt,
+    SYS_uselib,
+    SYS_ustat,
 #endif
 };
 // A driver library for a GPU opens a Unix socket and listens on it. That reaches nobody as long as nothing can be connected, nor sent without.
@@ -53,10 +103,28 @@ constexpr uint32_t of_sockets[] = {SYS_bind, SYS_listen, SYS_accept, SYS_accept4
 constexpr uint32_t of_shared_names[] = {SYS_mq_open, SYS_mq_unlink, SYS_msgget, SYS_semget, SYS_shmget, SYS_shmat};
 // Modes, owners, times and attributes of files: Landlock does not cover them, so any file of the user's could be changed or made unreadable.
 constexpr uint32_t of_metadata[] = {
-    SYS_fchmod, SYS_fchmodat, 452 /* fchmodat2 */, SYS_fchown, SYS_fchownat, SYS_utimensat, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr, SYS_fremovexattr,
-    463 /* setxattrat */, 466 /* removexattrat */, 469 /* file_setattr */,
+    SYS_fchmod,
+    SYS_fchmodat,
+    452 /* fchmodat2 */,
+    SYS_fchown,
+    SYS_fchownat,
+    SYS_utimensat,
+    SYS_setxattr,
+    SYS_lsetxattr,
+    SYS_fsetxattr,
+    SYS_removexattr,
+    SYS_lremovexattr,
+    SYS_fremovexattr,
+    463 /* setxattrat */,
+    466 /* removexattrat */,
+    469 /* file_setattr */,
 #if defined(__x86_64__)
-    SYS_chmod, SYS_chown, SYS_lchown, SYS_utime, SYS_utimes, SYS_futimesat,
+    SYS_chmod,
+    SYS_chown,
+    SYS_lchown,
+    SYS_utime,
+    SYS_utimes,
+    SYS_futimesat,
 #endif
 };
 constexpr uint32_t call_clone3 = 435;
@@ -163,15 +231,16 @@ Program build(const Options& options) {
     inner.refuse(EPERM);
   });
   // A pair of streams stays a pair; datagrams could be sent to any socket in the file system.
-  if (!options.tools) program.for_call(SYS_socketpair, 0, [](Program& inner) {
-    constexpr uint32_t type_bits = 0xf;
-    inner.add(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
-    inner.refuse(EPERM);
-    inner.load(offsetof(seccomp_data, args) + sizeof(uint64_t));
-    inner.add(BPF_ALU | BPF_AND | BPF_K, type_bits);
-    inner.add(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0);
-    inner.refuse(EPERM);
-  });
+  if (!options.tools)
+    program.for_call(SYS_socketpair, 0, [](Program& inner) {
+      constexpr uint32_t type_bits = 0xf;
+      inner.add(BPF_JMP | BPF_JEQ | BPF_K, AF_UNIX, 1, 0);
+      inner.refuse(EPERM);
+      inner.load(offsetof(seccomp_data, args) + sizeof(uint64_t));
+      inner.add(BPF_ALU | BPF_AND | BPF_K, type_bits);
+      inner.add(BPF_JMP | BPF_JEQ | BPF_K, SOCK_STREAM, 1, 0);
+      inner.refuse(EPERM);
+    });
   program.for_call(SYS_ioctl, 1, [](Program& inner) {
     constexpr uint32_t linux_console = 0x541c;  // TIOCLINUX; both put characters into a terminal's input
     for (uint32_t request : {static_cast<uint32_t>(TIOCSTI), linux_console}) {
@@ -193,7 +262,8 @@ Program build(const Options& options) {
 Layer confine_calls(const Options& options) {
   Program program = build(options);
   sock_fprog filter = program.get();
-  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter)) return {false, std::string("seccomp is refused (") + std::strerror(errno) + "), so system calls are not confined"};
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter))
+    return {false, std::string("seccomp is refused (") + std::strerror(errno) + "), so system calls are not confined"};
   return {true, ""};
 }
 

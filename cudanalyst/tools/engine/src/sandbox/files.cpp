@@ -49,7 +49,7 @@ void allow(int ruleset, const std::string& path, uint64_t access, bool needed) {
     if (!needed && (errno == ENOENT || errno == ENOTDIR || errno == EACCES)) return;  // nothing there to allow
     fail("cannot open " + path + ": " + std::strerror(errno));
   }
-  struct stat about {};
+  struct stat about{};
   if (fstat(fd, &about)) fail("cannot stat " + path);
   if (!S_ISDIR(about.st_mode)) access &= for_files;
   const BeneathRule rule{access, fd};
@@ -80,7 +80,8 @@ Layer confine_files(const Options& options) {
     allow(ruleset, "/proc", known & (read_file | read_directory | write_file | truncate_file), false);
     allow(ruleset, private_temporary, known & ~uint64_t{make_character_device | make_block_device}, false);
   }
-  if (syscall(restrict_self, ruleset, 0)) return {false, std::string("Landlock is refused (") + std::strerror(errno) + "), so files are not confined"};
+  if (syscall(restrict_self, ruleset, 0))
+    return {false, std::string("Landlock is refused (") + std::strerror(errno) + "), so files are not confined"};
   close(ruleset);
   return {true, abi >= 3 ? "" : "this kernel's Landlock cannot stop files elsewhere from being truncated"};
 }

@@ -90,7 +90,8 @@ int main(int argc, char** argv) {
   const int level_fd = open_level(options);
   close_inherited(level_fd, options.keep_fd);
   const Namespaces namespaces = enter_namespaces(options.gpu);
-  if (options.tools && !(namespaces.user && namespaces.network)) fail("NVIDIA's tools need a network of their own: " + (namespaces.missing.empty() ? "no user namespace" : namespaces.missing));
+  if (options.tools && !(namespaces.user && namespaces.network))
+    fail("NVIDIA's tools need a network of their own: " + (namespaces.missing.empty() ? "no user namespace" : namespaces.missing));
   Context context{options, namespaces, level_fd};
   supervise(namespaces.processes, options, confine_and_run, &context);
 }

@@ -48,7 +48,8 @@ Namespaces enter_namespaces(bool gpu) {
     if (unshare(CLONE_NEWUSER | wanted | network) == 0) {
       // One identity, the same inside and out: files keep their owner, and nobody else exists.
       write_file("/proc/self/setgroups", "deny");
-      if (!write_file("/proc/self/uid_map", uid + " " + uid + " 1") || !write_file("/proc/self/gid_map", gid + " " + gid + " 1")) fail("the user namespace's identity cannot be set");
+      if (!write_file("/proc/self/uid_map", uid + " " + uid + " 1") || !write_file("/proc/self/gid_map", gid + " " + gid + " 1"))
+        fail("the user namespace's identity cannot be set");
       return {true, true, alone, missing};
     }
     if (unshare(wanted | network) == 0) return {false, true, alone, missing};

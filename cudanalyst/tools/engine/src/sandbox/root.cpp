@@ -48,7 +48,7 @@ std::vector<Given> open_given(const Options& options) {
     for (const std::string& path : *paths) {
       if (beneath(path, "/proc")) continue;  // its own
       const int fd = open(path.c_str(), O_PATH | O_CLOEXEC);
-      struct stat about {};
+      struct stat about{};
       if (fd < 0 || fstat(fd, &about)) continue;
       given.push_back({path, fd, S_ISDIR(about.st_mode), paths == &options.read_write});
     }
@@ -73,7 +73,8 @@ void bind_given(const std::vector<Given>& given) {
     const std::string source = "/proc/self/fd/" + std::to_string(one.fd);
     if (mount(source.c_str(), target.c_str(), nullptr, MS_BIND | MS_REC, nullptr)) refuse(one.path);
     const MountAttributes attributes{read_only, 0, 0, 0};
-    if (!one.writable && syscall(set_mount_attributes, AT_FDCWD, target.c_str(), AT_RECURSIVE, &attributes, sizeof attributes)) refuse("read-only " + one.path);
+    if (!one.writable && syscall(set_mount_attributes, AT_FDCWD, target.c_str(), AT_RECURSIVE, &attributes, sizeof attributes))
+      refuse("read-only " + one.path);
     there.push_back(one);
   }
   for (const Given& one : given) close(one.fd);
@@ -88,7 +89,9 @@ void mount_proc(const std::string& target) {
   while (const dirent* entry = readdir(folder)) {
     const std::string name = entry->d_name, path = target + "/" + name;
     if (name[0] == '.' || std::isdigit(static_cast<unsigned char>(name[0])) || entry->d_type == DT_LNK) continue;
-    if (mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) || mount(nullptr, path.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | harmless, nullptr)) refuse("/proc/" + name);
+    if (mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) ||
+        mount(nullptr, path.c_str(), nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY | harmless, nullptr))
+      refuse("/proc/" + name);
   }
   closedir(folder);
 }

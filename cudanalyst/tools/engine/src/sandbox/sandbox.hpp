@@ -17,8 +17,8 @@ struct Options {
   std::vector<std::string> read_only;   // files and directories: read and execute
   std::vector<std::string> read_write;  // directories: everything but devices
   std::vector<std::string> devices;     // files such as /dev/null: read and write
-  bool gpu = false;  // NVIDIA's driver library listens on a Unix socket of its own, names its threads and has shared memory
-  bool tools = false;  // with `gpu`: NVIDIA's tools and what they start speak over sockets; needs a file system and a network of their own
+  bool gpu = false;                     // NVIDIA's driver library listens on a Unix socket of its own, names its threads and has shared memory
+  bool tools = false;     // with `gpu`: NVIDIA's tools and what they start speak over sockets; needs a file system and a network of their own
   bool metadata = false;  // may change modes, owners and times of files: linkers do
   Limits limits;
   Level minimum = Level::partial;
@@ -37,7 +37,7 @@ struct Layer {
   bool any = false;
   std::string missing;
 };
-Layer confine_files(const Options& options);   // Landlock; also network and signals where the kernel can
+Layer confine_files(const Options& options);  // Landlock; also network and signals where the kernel can
 Layer confine_calls(const Options& options);  // seccomp
 struct Namespaces {
   bool user = false, processes = false, network = false;
@@ -49,7 +49,7 @@ void mount_private_folders(const Options& options);  // by the first process of 
 bool shared_memory_is_private();
 constexpr const char* private_temporary = "/tmp";
 void enter_private_root(const Options& options);  // or ends with a message
-void prefer_to_be_killed();  // before others, where memory runs out
+void prefer_to_be_killed();                       // before others, where memory runs out
 void drop_privileges();
 void limit_resources(const Limits& limits, bool own_user_namespace);
 

@@ -27,7 +27,7 @@ void on_signal(int signal) {
 constexpr int ending_signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
 
 void handle_signals(void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   for (int signal : ending_signals) sigaction(signal, &action, nullptr);
 }
@@ -36,7 +36,7 @@ void handle_signals(void (*handler)(int)) {
   if (asked_to_end) status = asked_to_end;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    struct sigaction standard {};
+    struct sigaction standard{};
     standard.sa_handler = SIG_DFL;
     sigaction(signal, &standard, nullptr);
     sigset_t only;
