@@ -256,6 +256,12 @@ def test_a_profile_counts_sectors_and_bank_conflicts_per_line(bench: Bench) -> N
     (profile,) = run.of_type("profile")
     assert (profile["global_requests"], profile["global_sectors"]) == (8, 32)
     assert (profile["shared_requests"], profile["shared_wavefronts"], profile["shared_wavefronts_ideal"]) == (8, 256, 8)
+    (detail,) = run.of_type("profile_instructions")
+    (function,) = detail["functions"]
+    rows = [dict(zip(detail["columns"], row, strict=True)) for row in function["rows"]]
+    assert sum(row["executed"] for row in rows) == profile["warp_instructions"]
+    assert sum(row["sectors"] for row in rows) == profile["global_sectors"]
+    assert detail["longest_warps"] * detail["warps"] >= detail["longest_block"]
     lines = {line["line"]: line for line in profile["lines"]}
     assert lines[3]["shared_wavefronts"] == lines[4]["shared_wavefronts"] == 128
 

@@ -70,6 +70,7 @@ class Worker {
         progress |= b->executed != before || !more;
         if (launch_.stop) return;
         if (!more) {
+          if (c_.profile) profile_block_done(*b);
           if (!start_block(b)) {
             active_.erase(active_.begin() + static_cast<long>(k));
             continue;

@@ -126,6 +126,15 @@ void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, Acce
   }
 }
 
+void profile_block_done(const Block& b) {
+  Profile& p = *b.context->profile;
+  u64 longest = 0, total = 0;
+  for (const Warp& w : b.warps) longest = std::max(longest, w.executed), total += w.executed;
+  ++p.blocks;
+  p.longest_warps += longest;
+  p.longest_block = std::max(p.longest_block, total);
+}
+
 void write_profiles() {
   for (const auto& owned : all()) {
     const Profile& p = *owned;
@@ -183,6 +192,7 @@ void write_profiles() {
       first = false;
     }
     report_line(json + "]}");
+    write_instructions(p);
   }
 }
 

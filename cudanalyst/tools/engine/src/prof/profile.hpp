@@ -11,15 +11,18 @@ struct Counts {
 struct Profile {
   const Program* program = nullptr;
   Launch launch;
-  u64 launches = 0, warps = 0;
-  std::vector<Counts> counts;      // by pc
-  std::vector<u64> read, written;  // bitmaps over the sectors of device memory
+  u64 launches = 0, warps = 0, blocks = 0;
+  u64 longest_warps = 0, longest_block = 0;  // instructions: of each block's longest warp, summed; of the longest block
+  std::vector<Counts> counts;                // by pc
+  std::vector<u64> read, written;            // bitmaps over the sectors of device memory
 };
 
 Profile* profile_of(const Program& program, const Launch& launch);
 void profile_launch_done(const Program& program, const Launch& launch, const LaunchState& state);
 void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void profile_block_done(const Block& b);
 void write_profiles();
+void write_instructions(const Profile& p);
 
 inline void profile_count(Warp& w, const Instr& i, u32 group, u32 active) {
   Counts& c = w.context->profile->counts[i.pc];
