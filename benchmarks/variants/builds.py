@@ -48,7 +48,7 @@ def variant_argv(compilers: Compilers, source: Path, output: Path, *flags: str) 
     return [
         str(compilers.nvcc), "-O3", "-std=c++17", f"-gencode=arch=compute_{arch},code=[sm_{arch},compute_{arch}]", "-lineinfo",
         "-compress-mode=none", "-shared", "-Xcompiler", "-fPIC", "-cudart", "none", f"-L{compilers.runtime}", "-l:libcudart.so.13",
-        "-Xlinker", f"-rpath={compilers.runtime}", *flags, str(source), "-o", str(output),
+        *flags, str(source), "-o", str(output),
     ]  # fmt: skip
 
 
@@ -83,7 +83,7 @@ def build(
     folder.mkdir(parents=True, exist_ok=True)
     driver = folder / "driver"
     runtime = compilers.runtime
-    link = (f"-L{runtime}", "-l:libcudart.so.13", f"-Wl,-rpath={runtime}", "-ldl", "-rdynamic")
+    link = (f"-L{runtime}", "-l:libcudart.so.13", "-ldl")
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         host = {driver: pool.submit(_compile, _host_argv(compilers, HERE / "driver.cpp", driver, *link), driver)}
         built = []
@@ -115,3 +115,8 @@ def driver_argv(driver: Path, mode: str, sizes: Sequence[int], built: Sequence[B
     for number, one in enumerate(built):
         argv += (["--"] if number else []) + [str(one.library), *map(str, one.variants.values())]
     return argv
+
+
+def driver_environment(compilers: Compilers) -> dict[str, str]:
+    """The environment in which the driver finds the runtime: nothing that is compiled names its folder."""
+    return {**os.environ, "LD_LIBRARY_PATH": str(compilers.runtime)}

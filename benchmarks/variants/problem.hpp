@@ -25,6 +25,7 @@ struct Problem {
   std::function<std::vector<Array>(const long*)> arrays;            // contents of the inputs; results are zero
   std::function<void(const long*, std::vector<Array>&)> reference;  // writes the results
   double tolerance = 0;                                             // of the largest magnitude of a result
+  double share_wrong = 0;                                           // of results that may be beyond it: where rounding decides a branch
 };
 
 extern "C" const Problem* problem();

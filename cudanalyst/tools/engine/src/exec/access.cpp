@@ -70,8 +70,8 @@ void lane_addresses(Warp& w, const Instr& i, u64* address) {
     const u64* a = reg<u64>(w, i.a);
     for (int l = 0; l < 32; ++l) address[l] = a[l] + offset;
   } else if (i.base == AddressBase::register32) {
-    const u32* a = reg<u32>(w, i.a);
-    for (int l = 0; l < 32; ++l) address[l] = a[l] + offset;
+    const u32* a = reg<u32>(w, i.a);  // the sum has 32 bits too: loops count a negative base up to zero
+    for (int l = 0; l < 32; ++l) address[l] = static_cast<u32>(a[l] + offset);
   } else {
     const u64 at = i.base == AddressBase::frame ? w.frame->local + offset : offset;
     for (int l = 0; l < 32; ++l) address[l] = at;
@@ -163,6 +163,7 @@ u8* resolve_row(Warp& w, const Instr& i) {
   }
   if (apart) return nullptr;
   first += static_cast<u64>(i.offset);
+  if (i.base == AddressBase::register32) first = static_cast<u32>(first);
   const Context& c = *w.context;
   u64 low = 0, bytes, host = reinterpret_cast<u64>(w.block->shared);
   AccessSpace space = i.space;
