@@ -56,6 +56,7 @@ enum Error : int {
   invalid_pc = 718,
   launch_failure = 719,
   not_supported = 801,
+  invalid_cluster_size = 912,
 };
 
 // Device memory. Device addresses lie in a range that the host cannot touch (PROT_NONE), so a host dereference of a device pointer
@@ -100,6 +101,7 @@ struct KernelInfo {
   uint32_t max_threads = 0;           // of .maxntid, else 0
   uint32_t required_threads[3] = {};  // of .reqntid, else 0
   bool cooperative = false;           // uses grid-wide sync
+  uint32_t required_cluster[3] = {};  // of .reqnctapercluster, else 0
 };
 
 class Kernel;

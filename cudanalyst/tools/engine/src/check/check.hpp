@@ -25,6 +25,11 @@ void race_start_block(Block& b);
 void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block);
 void race_warp_sync(Warp& w, u32 lanes);
 void race_fence(Warp& w, u32 lanes);
+void race_start_cluster(const std::vector<Block*>& blocks);
+void race_cluster_arrive(Warp& w, u32 lanes, bool release);
+void race_cluster_complete(Cluster& c);
+void race_cluster_wait(Warp& w, u32 lanes);
+void race_block_end(Block& b);
 // A strong access to a location: release publishes, acquire takes over what was published there.
 void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release);
 // `pattern`, where it is not null: all lanes access a word each, in these patterns of eight.

@@ -16,12 +16,15 @@ std::string place_of(const Warp& w, AccessSpace space, u64 address) {
          std::to_string(space == AccessSpace::shared ? w.block->shared_bytes : w.block->local_stride) + " B] + " + std::to_string(address);
 }
 
+// Whose shared memory is accessed.
+Block& owner_of(const Warp& w) { return w.context->owner ? *w.context->owner : *w.block; }
+
 }  // namespace
 
 void observe(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
   Context& c = *w.context;
   if (c.profile) return profile_access(w, i, address, lanes, space);
-  if (space == AccessSpace::shared && w.block->pending_total && i.access != Access::none) pending_access(w, i, address, lanes);
+  if (space == AccessSpace::shared && owner_of(w).pending_total && i.access != Access::none) pending_access(w, i, address, lanes);
   Pattern pattern[4];
   const bool words = lanes == UINT32_MAX && i.bytes == 4 && i.count == 1 && space != AccessSpace::local && !i.strong;
   if (words) {
@@ -86,7 +89,7 @@ void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessS
   const u32 size = u32{i.bytes} * i.count;
   Block& b = *w.block;
   u8* base = space == AccessSpace::global   ? memory::layout().init - memory::layout().base
-             : space == AccessSpace::shared ? b.shared_init.data()
+             : space == AccessSpace::shared ? owner_of(w).shared_init.data()
                                             : nullptr;
   if (pattern && init_words(base, i, address, pattern)) return;
   const auto shadow = [&](u32 l) { return base ? base + address[l] : b.local_init + (u64{w.id} * 32 + l) * b.local_stride + address[l]; };
@@ -141,7 +144,7 @@ void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes) {
   for (u32 rest = lanes; rest; rest &= rest - 1) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
     bool pending = false;
-    for (u32 n = 0; n < size; ++n) pending |= w.block->shared_pending[address[l] + n] != 0;
+    for (u32 n = 0; n < size; ++n) pending |= owner_of(w).shared_pending[address[l] + n] != 0;
     if (!pending) continue;
     Finding f;
     f.check = w.context->checks & synccheck ? "synccheck" : "racecheck";
@@ -149,7 +152,7 @@ void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes) {
     f.space = "shared";
     f.size = size;
     f.address = place_of(w, AccessSpace::shared, address[l]);
-    for (const Warp& other : w.block->warps)
+    for (const Warp& other : owner_of(w).warps)
       for (const AsyncCopy& copy : other.pending)
         if (!f.other && address[l] < u64{copy.shared} + copy.bytes && copy.shared < address[l] + size) {
           f.other = copy.instr;

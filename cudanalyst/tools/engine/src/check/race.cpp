@@ -17,6 +17,11 @@ struct Knowledge {
   std::map<u64, u32> floors;
 };
 
+// By thread of another block: the clock and pc of its last access.
+struct RemoteAccesses {
+  std::map<u32, std::pair<u32, u32>> last;
+};
+
 namespace {
 
 constexpr u64 thread_kind = 0, warp_kind = u64{1} << 62, block_kind = u64{2} << 62;
@@ -262,6 +267,14 @@ bool stores_same(Warp& w, const Instr& i, u32 lane, const u8* place) {
   return true;
 }
 
+void remember(const Warp& w, const Instr& i, u32 lanes, Block& owner) {
+  if (!owner.remote) owner.remote = std::make_shared<RemoteAccesses>();
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    owner.remote->last[thread_id(w, l)] = {w.clock[l], i.pc};
+  }
+}
+
 }  // namespace
 
 void race_start_launch(LaunchState& l) {
@@ -284,7 +297,7 @@ void race_start_block(Block& b) {
     for (u32 l = 0; l < 32; ++l) {
       w.clock[l] = start;
       w.block_floor[l] = w.warp_floor[l] = start;
-      w.fence_clock[l] = 0;
+      w.fence_clock[l] = w.cluster_clock[l] = 0;
       w.known[l].reset();
       w.fenced[l].reset();
     }
@@ -415,6 +428,110 @@ void race_fence(Warp& w, u32 lanes) {
   }
 }
 
+void race_start_cluster(const std::vector<Block*>& blocks) {
+  for (Block* b : blocks) {
+    race_start_block(*b);
+    b->remote.reset();
+  }
+  // Accesses of the whole cluster to any of its shared memories are of this cluster.
+  for (Block* b : blocks) b->clock_base = blocks.front()->clock_base;
+}
+
+void race_cluster_arrive(Warp& w, u32 lanes, bool release) {
+  Cluster& c = *w.block->cluster;
+  if (!c.arriving) c.arriving = std::make_shared<Knowledge>();
+  const Knowledge* last = nullptr;
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    const Knowledge* mine = release ? w.known[l].get() : w.fenced[l].get();
+    if (mine && mine != last) merge(*c.arriving, *mine);
+    last = mine;
+    ++w.clock[l];  // what follows is not covered
+    w.cluster_clock[l] = release ? w.clock[l] : 0;
+    race().clock = std::max(race().clock, w.clock[l]);
+  }
+}
+
+void race_cluster_complete(Cluster& c) {
+  Knowledge& k = *c.arriving;
+  const auto raise = [&](u64 entity, u32 floor) {
+    u32& at = k.floors[entity];
+    at = std::max(at, floor);
+  };
+  for (const Block* b : c.blocks) {
+    const u32 clock = b->warps[0].cluster_clock[0];
+    bool whole = true;
+    for (const Warp& w : b->warps) {
+      bool same = w.live == w.all;
+      for (u32 l = 0; l < 32; ++l) same &= !(w.all >> l & 1) || w.cluster_clock[l] == w.cluster_clock[0];
+      whole &= same && w.cluster_clock[0] == clock;
+      if (same) raise(warp_kind | (b->number * warps_per_block(*b) + w.id), w.cluster_clock[0]);
+      else
+        for (u32 rest = w.live; rest; rest &= rest - 1) {
+          const u32 l = static_cast<u32>(__builtin_ctz(rest));
+          raise(thread_kind | thread_id(w, l), w.cluster_clock[l]);
+        }
+    }
+    if (whole) raise(block_kind | b->number, clock);
+    for (const Warp& w : b->warps)
+      for (u32 rest = w.live; rest; rest &= rest - 1) {
+        const u32 l = static_cast<u32>(__builtin_ctz(rest));
+        if (!w.cluster_clock[l]) continue;
+        raise(block_kind | b->number, w.block_floor[l]);
+        raise(warp_kind | (b->number * warps_per_block(*b) + w.id), w.warp_floor[l]);
+      }
+  }
+  c.passed = std::move(c.arriving);
+  c.arriving.reset();
+}
+
+void race_cluster_wait(Warp& w, u32 lanes) {
+  const std::shared_ptr<Knowledge>& all = w.block->cluster->passed;
+  if (!all) return;
+  w.block->knowledge = true;
+  std::shared_ptr<Knowledge> before, merged;
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    if (!w.known[l]) {
+      w.known[l] = all;
+      continue;
+    }
+    if (!merged || before != w.known[l]) {
+      before = w.known[l];
+      merged = std::make_shared<Knowledge>(*before);
+      merge(*merged, *all);
+    }
+    w.known[l] = merged;
+  }
+}
+
+// The block's shared memory goes with its last thread: what others of the cluster did there must come before.
+void race_block_end(Block& b) {
+  if (!b.remote) return;
+  const u32 per_block = static_cast<u32>(b.warps.size() * 32);
+  for (const auto& [thread, access] : b.remote->last) {
+    const auto [clock, pc] = access;
+    bool before = false;
+    for (const Warp& w : b.warps)
+      for (u32 l = 0; l < 32 && !before; ++l)
+        before = (w.all >> l & 1) && ordered(w, l, thread_id(w, l), thread, clock, b.clock_base, static_cast<u32>(b.number) * per_block, per_block);
+    if (before) continue;
+    for (Block* other : b.cluster->blocks) {
+      if (thread / per_block != other->number) continue;
+      Finding f;
+      f.check = "racecheck";
+      f.kind = "shared_race_exit";
+      f.space = "shared";
+      f.other_access = "exit";
+      f.other_thread = b.number * b.threads;
+      f.message = "Access to the shared memory of the block with rank " + std::to_string(b.rank) +
+                  " of the cluster, which may have ended by then: a barrier of the cluster must come before its end";
+      report_finding(other->warps[thread % per_block / 32], b.context->program->code[pc], thread % 32, f);
+    }
+  }
+  b.remote.reset();
+}
+
 void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release) {
   auto& published = race().published;
   const auto found = published.find(key);
@@ -445,14 +562,16 @@ void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bo
 void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern) {
   const bool shared = space == AccessSpace::shared;
   const memory::Layout& layout = memory::layout();
-  u32* cells = shared ? w.block->shared_race.data() : layout.race;
+  Block& owner = w.context->owner ? *w.context->owner : *w.block;
+  u32* cells = shared ? owner.shared_race.data() : layout.race;
   const u64 base = shared ? 0 : layout.base;
   const u32 size = u32{i.bytes} * i.count;
   const u32 per_block = static_cast<u32>(w.block->warps.size() * 32);
-  const View v{w, i, space, shared ? w.block->clock_base : w.context->launch->clock_floor, static_cast<u32>(w.block->number) * per_block, per_block};
+  const View v{w, i, space, shared ? owner.clock_base : w.context->launch->clock_floor, static_cast<u32>(w.block->number) * per_block, per_block};
   const u32 first = thread_id(w, 0);
+  if (shared && &owner != w.block) remember(w, i, lanes, owner);
   const bool strong = i.strong;
-  const u8* host = shared ? w.block->shared : reinterpret_cast<const u8*>(w.context->delta);
+  const u8* host = shared ? owner.shared : reinterpret_cast<const u8*>(w.context->delta);
   u64 previous = UINT64_MAX;
   const auto one_by_one = [&](u32 part) {
     for (u32 rest = part; rest; rest &= rest - 1) {

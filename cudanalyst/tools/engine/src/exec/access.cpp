@@ -4,6 +4,7 @@
 
 #include "../check/check.hpp"
 #include "../isa/lanes.hpp"
+#include "cluster.hpp"
 
 namespace cudanalyst {
 namespace {
@@ -19,9 +20,11 @@ std::string where(const Warp& w, AccessSpace space, u64 address) {
   return text;
 }
 
-void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool misaligned, bool freed) {
+void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool misaligned, bool freed, u32 rank = none) {
   const u32 size = u32{i.bytes} * i.count;
-  const std::string place = where(w, space, address);
+  std::string place = where(w, space, address);
+  if (rank != none) place += " of the block with rank " + std::to_string(rank) + " of the cluster";
+  const Block* owner = rank == none ? nullptr : block_of_rank(*w.block, rank);
   std::string kind = misaligned ? "misaligned_" : freed ? "use_after_free_" : "invalid_";
   std::string message = misaligned ? "Misaligned " : freed ? "Use after free: " : "Invalid ";
   kind += freed ? std::string(verb(i.access)) : std::string(space_name(space)) + "_" + verb(i.access);
@@ -40,12 +43,17 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
     } else if (!near) {
       message += ", where nothing is allocated";
     }
+  } else if (rank != none && !owner) {
+    message +=
+        ", but the cluster has " + std::to_string(w.block->cluster->blocks.size()) + (w.block->cluster->blocks.size() == 1 ? " block" : " blocks");
+  } else if (rank != none && !owner->live_threads) {
+    message += ", which has ended: a block must stay until the others no longer use its shared memory";
   } else if (space == AccessSpace::shared) {
     message += ", outside the " + std::to_string(w.block->shared_bytes) + " bytes of shared memory of the block";
   } else {
     message += ", outside the thread's local memory";
   }
-  const Error code = misaligned ? misaligned_address : illegal_address;
+  const Error code = misaligned ? misaligned_address : owner && !owner->live_threads ? launch_failure : illegal_address;
   if (w.context->checks & memcheck) {
     Finding f;
     f.check = "memcheck";
@@ -196,6 +204,8 @@ u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes) {
   const u64 size = u64{i.bytes} * i.count;
   u64 host[32] = {}, seen[32];
   u32 in[3] = {};  // lanes by space: global, shared, local
+  Block* owner[32];
+  u32 remote = 0;
   u32 good = 0;
   const u64 generation_bounds_size = size;
   for (u32 l = 0; l < 32; ++l) {
@@ -220,15 +230,20 @@ u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes) {
       }
       host[l] = at + c.delta;
     } else if (space == AccessSpace::shared) {
-      if (at > b.shared_bytes || size > b.shared_bytes - at) {
-        bad(w, i, l, space, at, false, false);
+      const u32 rank = rank_of(b, at);
+      owner[l] = block_of_rank(b, rank);
+      at = seen[l] = rank == b.rank && !(at >> rank_shift) ? at : at & rank_offset;
+      if (!owner[l] || !owner[l]->live_threads || at > b.shared_bytes || size > b.shared_bytes - at) {
+        bad(w, i, l, space, at, false, false, owner[l] == &b ? none : rank);
         if (w.event) return 0;
         continue;
       }
-      host[l] = reinterpret_cast<u64>(b.shared) + at;
+      remote |= u32{owner[l] != &b} << l;
+      host[l] = reinterpret_cast<u64>(owner[l]->shared) + at;
     } else {
       const u64 top = w.frame->local + w.frame->code->local_bytes;
-      if (at > top || size > top - at) {
+      const u64 given = b.local_stride - w.dynamic_local[l];  // what alloca gave out lies at the end
+      if ((at > top || size > top - at) && (at < given || at > b.local_stride - size)) {
         bad(w, i, l, space, at, false, false);
         if (w.event) return 0;
         continue;
@@ -244,6 +259,17 @@ u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes) {
     in[static_cast<int>(space)] |= 1u << l;
   }
   if (c.observing) {
+    for (u32 rest = remote & good; rest;) {
+      Block* other = owner[__builtin_ctz(rest)];
+      u32 same = 0;
+      for (u32 l = 0; l < 32; ++l)
+        if (rest >> l & 1 && owner[l] == other) same |= 1u << l;
+      rest &= ~same;
+      in[static_cast<int>(AccessSpace::shared)] &= ~same;
+      c.owner = other;
+      observe(w, i, seen, same, AccessSpace::shared);
+      c.owner = nullptr;
+    }
     for (int s = 0; s < 3; ++s)
       if (in[s]) observe(w, i, seen, in[s], static_cast<AccessSpace>(s));
   }

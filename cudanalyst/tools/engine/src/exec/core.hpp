@@ -33,6 +33,7 @@ using Execute = void (*)(Warp&, const Instr&);
 
 constexpr u32 none = UINT32_MAX;
 
+enum class Scope : u8 { block, cluster, device, system };
 enum class Control : u8 { normal, branch, branch_table, call, call_indirect, ret, exit, trap, barrier, warp_sync, yield };
 enum class AddressBase : u8 { register64, register32, absolute, frame };
 enum class AccessSpace : u8 { global, shared, local, generic, constant };
@@ -78,6 +79,7 @@ struct alignas(64) Instr {
   u8 width = 0;  // bytes of a lane of the register operands of a memory access
   bool strong = false, acquire = false, release = false;
   bool is_volatile = false;  // strong for no other reason
+  Scope scope = Scope::system;  // of a strong access
   u8 option = 0, option2 = 0;
   MixClass mix = MixClass::other;
   s64 offset = 0;
@@ -130,7 +132,23 @@ enum class Special : u8 {
   zero,
   one,
   envreg1,
-  envreg2
+  envreg2,
+  clusterid_x,
+  clusterid_y,
+  clusterid_z,
+  nclusterid_x,
+  nclusterid_y,
+  nclusterid_z,
+  cluster_ctaid_x,
+  cluster_ctaid_y,
+  cluster_ctaid_z,
+  cluster_nctaid_x,
+  cluster_nctaid_y,
+  cluster_nctaid_z,
+  cluster_ctarank,
+  cluster_nctarank,
+  is_explicit_cluster,
+  reserved_smem_begin
 };
 struct SpecialSlot {
   u32 slot;
@@ -167,7 +185,7 @@ struct Program {
   std::vector<std::unique_ptr<std::vector<u32>>> tables;
   u32 caches = 0;
   size_t static_shared = 0;
-  bool has_calls = false;
+  bool has_calls = false;  // or alloca: threads have a stack
   struct Unsupported {
     std::string what;
     std::string file;
@@ -184,6 +202,7 @@ struct Frame {
   Frame* parent = nullptr;
   u32 call_pc = 0, lanes = 0, depth = 0;
   u64 local = 0;  // offset of the frame in a thread's local memory
+  u32 dynamic[32] = {};  // Warp::dynamic_local when the lane came in
   std::vector<Frame*> children;
 };
 
@@ -215,9 +234,12 @@ struct Warp {
   // Barriers.
   u32 barrier_pc[32] = {};
   u8 barrier_id[32] = {};
+  u32 dynamic_local[32] = {};  // bytes at the end of local memory that alloca has given out
+  u32 cluster_arrived = 0, cluster_passed = 0, cluster_waiting = 0;  // lanes at the barrier of the cluster (exec/cluster.cpp)
   // Checks.
   u32 clock[32] = {}, warp_floor[32] = {}, block_floor[32] = {}, fence_clock[32] = {};
   u32 last_store[32] = {};
+  u32 cluster_clock[32] = {};  // at the arrival at the cluster's barrier
   u32 barriers_passed = 0;
   std::shared_ptr<struct Knowledge> known[32], fenced[32];
 };
@@ -230,8 +252,12 @@ struct Barrier {
   bool active = false;
 };
 
+struct Cluster;
+
 struct Block {
   Context* context = nullptr;
+  Cluster* cluster = nullptr;  // of one block where the launch has no clusters
+  u32 rank = 0;                // in the cluster
   Dim3 index;
   u64 number = 0;  // linear
   std::vector<Warp> warps;
@@ -254,6 +280,14 @@ struct Block {
   u32 clock_base = 0;
   bool knowledge = false;  // some lane has Warp::known or Warp::fenced
   std::shared_ptr<struct SyncState> sync;
+  std::shared_ptr<struct RemoteAccesses> remote;  // by other blocks of the cluster to this one's shared memory
+};
+
+// Blocks that run together and reach each other's shared memory.
+struct Cluster {
+  std::vector<Block*> blocks;                          // by rank
+  u32 arrived = 0;                                     // threads at the barrier, exited ones included
+  std::shared_ptr<struct Knowledge> arriving, passed;  // what the last and the present phase of the barrier hand on
 };
 
 struct LaunchState {
@@ -261,7 +295,9 @@ struct LaunchState {
   Launch launch;
   const u8* parameters = nullptr;  // engine's view
   u64 blocks = 0;
-  std::atomic<u64> next_block{0};
+  u32 cluster_blocks = 1;          // blocks per cluster
+  bool explicit_cluster = false;   // a size of clusters was given
+  std::atomic<u64> next_block{0};  // with clusters: the next cluster
   std::atomic<u64> executed{0};
   std::atomic<bool> stop{false};
   std::atomic<int> error{0};
@@ -281,6 +317,7 @@ struct Context {
   u64 delta = 0, shared_window = 0, local_window = 0;
   unsigned checks = 0;
   bool observing = false;  // checks or profile
+  Block* owner = nullptr;  // whose shared memory is observed, where it is not the block's own
   Profile* profile = nullptr;
   std::vector<std::vector<Frame*>> free_frames;  // by function
   std::vector<std::unique_ptr<Frame>> all_frames;
@@ -303,7 +340,10 @@ WarpState run_warp(Warp& w, u64 budget);
 void barrier_arrive(Warp& w, const Instr& i, u32 lanes, u32 id, u32 expected, bool wait);
 void barrier_check_all(Block& b);
 bool barrier_try_complete(Block& b, u32 id);
-void report_stuck(Context& c, std::vector<Block*>& blocks, bool deadlock);
+void cluster_arrive(Warp& w, const Instr& i, u32 lanes, bool release);
+void cluster_wait(Warp& w, const Instr& i, u32 lanes);
+void cluster_lanes_exit(Warp& w, u32 lanes);
+void report_stuck(Context& c, const std::vector<Block*>& blocks, bool deadlock);
 void lanes_exit(Warp& w, u32 lanes);
 void async_complete(Warp& w, u32 lane, u32 groups);  // copies of the first `groups` commit groups arrive
 bool builtin_call(Warp& w, const Instr& i, std::string_view name, u32 lanes);

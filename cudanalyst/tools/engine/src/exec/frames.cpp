@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <new>
 
-#include "core.hpp"
+#include "cluster.hpp"
 
 namespace cudanalyst {
 
@@ -36,6 +36,7 @@ Frame* enter_frame(Warp& w, Frame* parent, u32 call_pc, const Code* code) {
   if (parent) parent->children.push_back(f);
   const Block& b = *w.block;
   const Launch& launch = c.launch->launch;
+  const Dim3& cluster = launch.cluster;
   for (const SpecialSlot& s : code->specials) {
     for (u32 l = 0; l < 32; ++l) {
       const u32 t = w.id * 32 + l;
@@ -71,6 +72,22 @@ Frame* enter_frame(Warp& w, Frame* parent, u32 call_pc, const Code* code) {
         case Special::one: v = 1; break;
         case Special::envreg1: v = static_cast<u32>(c.launch->grid_workspace >> 32); break;
         case Special::envreg2: v = static_cast<u32>(c.launch->grid_workspace); break;
+        case Special::clusterid_x: v = b.index.x / cluster.x; break;
+        case Special::clusterid_y: v = b.index.y / cluster.y; break;
+        case Special::clusterid_z: v = b.index.z / cluster.z; break;
+        case Special::nclusterid_x: v = launch.grid.x / cluster.x; break;
+        case Special::nclusterid_y: v = launch.grid.y / cluster.y; break;
+        case Special::nclusterid_z: v = launch.grid.z / cluster.z; break;
+        case Special::cluster_ctaid_x: v = b.index.x % cluster.x; break;
+        case Special::cluster_ctaid_y: v = b.index.y % cluster.y; break;
+        case Special::cluster_ctaid_z: v = b.index.z % cluster.z; break;
+        case Special::cluster_nctaid_x: v = cluster.x; break;
+        case Special::cluster_nctaid_y: v = cluster.y; break;
+        case Special::cluster_nctaid_z: v = cluster.z; break;
+        case Special::cluster_ctarank: v = b.rank; break;
+        case Special::cluster_nctarank: v = static_cast<u32>(b.cluster->blocks.size()); break;
+        case Special::is_explicit_cluster: v = c.launch->explicit_cluster; break;
+        case Special::reserved_smem_begin: v = 0; break;
       }
       const u64 wide = v;
       std::memcpy(f->registers + s.slot + l * s.width, &wide, s.width);

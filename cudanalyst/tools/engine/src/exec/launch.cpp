@@ -57,53 +57,86 @@ class Worker {
 
   void run() {
     const bool together = launch_.launch.cooperative || launch_.program->unit == nullptr;
-    const u64 limit = together ? launch_.blocks : 2048;
+    const u64 limit = (together ? launch_.blocks : 2048) / launch_.cluster_blocks + 1;
     if (together)
-      while (active_.size() < limit && start_block(nullptr)) {}
-    else start_block(nullptr);
+      while (active_.size() < limit && start_cluster(nullptr)) {}
+    else start_cluster(nullptr);
     while (!active_.empty() && !launch_.stop) {
       bool waiting = false, progress = false;
       for (size_t k = 0; k < active_.size() && !launch_.stop;) {
-        Block* b = active_[k];
-        const u64 before = b->executed;
-        const bool more = run_block(*b, active_.size() > 1 ? shared_quantum : block_quantum);
-        progress |= b->executed != before || !more;
+        const bool more = run_cluster(*active_[k], progress);
         if (launch_.stop) return;
-        if (!more) {
-          if (c_.profile) profile_block_done(*b);
-          if (!start_block(b)) {
-            active_.erase(active_.begin() + static_cast<long>(k));
-            continue;
-          }
-        } else {
-          waiting = true;
+        if (!more && !start_cluster(active_[k])) {
+          active_.erase(active_.begin() + static_cast<long>(k));
+          continue;
         }
+        waiting |= more;
         ++k;
       }
       if (!progress) {
-        report_stuck(c_, active_, true);
+        report_stuck(c_, resident(), true);
         return;
       }
       // Blocks that do not end may wait for blocks that have not begun.
-      if (waiting && active_.size() < limit) start_block(nullptr);
+      if (waiting && active_.size() < limit) start_cluster(nullptr);
     }
   }
 
  private:
-  bool start_block(Block* b) {
+  // The blocks of a cluster start together; nearly always it is one.
+  bool start_cluster(Cluster* c) {
     const u64 number = launch_.next_block.fetch_add(1);
-    if (number >= launch_.blocks || launch_.stop) return false;
-    const Dim3 g = launch_.launch.grid;
-    if (!b) {
-      blocks_.push_back(std::make_unique<Block>());
-      b = blocks_.back().get();
-      create(*b);
-      active_.push_back(b);
+    if (number * launch_.cluster_blocks >= launch_.blocks || launch_.stop) return false;
+    if (!c) {
+      clusters_.push_back(std::make_unique<Cluster>());
+      c = clusters_.back().get();
+      for (u32 rank = 0; rank < launch_.cluster_blocks; ++rank) {
+        blocks_.push_back(std::make_unique<Block>());
+        Block* b = blocks_.back().get();
+        create(*b);
+        b->cluster = c;
+        b->rank = rank;
+        c->blocks.push_back(b);
+      }
+      active_.push_back(c);
     }
-    b->number = number;
-    b->index = {static_cast<u32>(number % g.x), static_cast<u32>(number / g.x % g.y), static_cast<u32>(number / g.x / g.y)};
-    begin(*b);
+    c->arrived = 0;
+    c->arriving.reset();
+    c->passed.reset();
+    const Dim3 g = launch_.launch.grid, s = launch_.launch.cluster;
+    const u64 across = g.x / s.x, down = g.y / s.y;
+    for (Block* b : c->blocks) {
+      b->index = {static_cast<u32>(number % across) * s.x + b->rank % s.x, static_cast<u32>(number / across % down) * s.y + b->rank / s.x % s.y,
+                  static_cast<u32>(number / across / down) * s.z + b->rank / s.x / s.y};
+      b->number = b->index.x + u64{g.x} * (b->index.y + u64{g.y} * b->index.z);
+      begin(*b);
+    }
+    if (c_.checks & racecheck) race_start_cluster(c->blocks);
     return true;
+  }
+
+  // False when all its blocks have ended.
+  bool run_cluster(Cluster& c, bool& progress) {
+    bool more = false;
+    for (Block* b : c.blocks) {
+      if (b->done) continue;
+      const u64 before = b->executed;
+      b->done = !run_block(*b, active_.size() * c.blocks.size() > 1 ? shared_quantum : block_quantum);
+      if (launch_.stop) return true;
+      progress |= b->done || b->executed != before;
+      if (b->done && (c_.checks & racecheck)) race_block_end(*b);
+      if (b->done && c_.profile) profile_block_done(*b);
+      more |= !b->done;
+    }
+    return more;
+  }
+
+  std::vector<Block*> resident() const {
+    std::vector<Block*> result;
+    for (const Cluster* c : active_)
+      for (Block* b : c->blocks)
+        if (!b->done) result.push_back(b);
+    return result;
   }
 
   void create(Block& b) {
@@ -166,6 +199,8 @@ class Worker {
       w.rotate = w.spinning = w.event = false;
       w.pending.clear();
       w.barriers_passed = 0;
+      w.cluster_arrived = w.cluster_passed = w.cluster_waiting = 0;
+      std::fill(std::begin(w.dynamic_local), std::end(w.dynamic_local), 0);
       f->lanes = w.all;
       for (u32 l = 0; l < 32; ++l) {
         w.pc[l] = 0;
@@ -182,7 +217,6 @@ class Worker {
       }
       random_ = state;
     }
-    if (c_.checks & racecheck) race_start_block(b);
     if (c_.checks & synccheck) sync_start_block(b);
   }
 
@@ -209,7 +243,7 @@ class Worker {
         spinning &= state == WarpState::ready && w.spinning;
         const u64 total = launch_.executed.fetch_add(w.executed - before) + (w.executed - before);
         if (config().max_warp_instructions && total > config().max_warp_instructions && !launch_.stop) {
-          report_stuck(c_, active_, false);
+          report_stuck(c_, resident(), false);
           return true;
         }
         if (launch_.stop) return true;
@@ -219,7 +253,8 @@ class Worker {
         if (resolve_waits(b)) continue;
         return true;  // only another block could help, and blocks share no barrier: the caller sees no progress
       }
-      if (spinning && (active_.size() > 1 || launch_.next_block < launch_.blocks)) return true;
+      if (spinning && (active_.size() > 1 || b.cluster->blocks.size() > 1 || launch_.next_block * launch_.cluster_blocks < launch_.blocks))
+        return true;
     }
     return true;
   }
@@ -259,7 +294,8 @@ class Worker {
   LaunchState& launch_;
   Context c_;
   std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<Block*> active_;
+  std::vector<std::unique_ptr<Cluster>> clusters_;
+  std::vector<Cluster*> active_;
   std::vector<std::pair<u8*, size_t>> maps_;
   u64 random_ = 0;
 };
@@ -310,11 +346,23 @@ void run_grid(LaunchState& launch) {
     return;
   }
   std::vector<std::thread> workers;
-  const u64 n = std::min<u64>(config().threads, launch.blocks);
+  const u64 n = std::min<u64>(config().threads, launch.blocks / launch.cluster_blocks);
   for (u64 k = 1; k < n; ++k) workers.emplace_back([&launch] { Worker(launch).run(); });
   Worker(launch).run();
   for (auto& t : workers) t.join();
 }
+
+namespace {
+// The cluster that the launch or the kernel asks for; false where the grid is no multiple of it.
+bool cluster_of(const KernelInfo& k, LaunchState& state) {
+  Dim3& c = state.launch.cluster;
+  const Dim3& g = state.launch.grid;
+  if (c.x * c.y * c.z == 1 && k.required_cluster[0]) c = {k.required_cluster[0], k.required_cluster[1], k.required_cluster[2]};
+  state.explicit_cluster = c.x * c.y * c.z > 1 || k.required_cluster[0];
+  state.cluster_blocks = c.x * c.y * c.z;
+  return state.cluster_blocks && state.cluster_blocks <= 16 && g.x % c.x == 0 && g.y % c.y == 0 && g.z % c.z == 0;
+}
+}  // namespace
 
 Error launch(Kernel& kernel, const Launch& request, const uint8_t* parameters, size_t parameter_bytes) {
   const std::lock_guard lock(launch_mutex);
@@ -335,6 +383,7 @@ Error launch(Kernel& kernel, const Launch& request, const uint8_t* parameters, s
   LaunchState state;
   state.program = program;
   state.launch = request;
+  if (!cluster_of(k, state)) return invalid_cluster_size;
   state.blocks = blocks;
   state.parallel = config().mode == Mode::run && config().threads > 1 && blocks > 1;
   const u64 space = memory::layout().base;

@@ -69,7 +69,7 @@ void fault(Warp& w, const Instr& i, Error code, const std::string& message, u32 
   report_line(json + "}");
 }
 
-void report_stuck(Context& c, std::vector<Block*>& blocks, bool deadlock) {
+void report_stuck(Context& c, const std::vector<Block*>& blocks, bool deadlock) {
   LaunchState& l = *c.launch;
   {
     const std::lock_guard lock(l.mutex);

@@ -80,7 +80,10 @@ bool call(Warp& w, const Instr& i, u32 lanes, const Code* callee) {
   const CallSite& site = *static_cast<const CallSite*>(i.more);
   Frame* parent = w.frame;
   Frame* child = enter_frame(w, parent, i.pc, callee);
-  if (child->local + callee->local_bytes > w.block->local_stride) {
+  u32 dynamic = 0;
+  for (u32 l = 0; l < 32; ++l)
+    if (lanes >> l & 1) dynamic = std::max(dynamic, child->dynamic[l] = w.dynamic_local[l]);
+  if (child->local + callee->local_bytes + dynamic > w.block->local_stride) {
     fault(w, i, hardware_stack_error,
           "The stack of a thread is full (" + std::to_string(w.block->local_stride) + " bytes); the recursion is too deep",
           static_cast<u32>(__builtin_ctz(lanes)));
@@ -126,7 +129,7 @@ void leave(Warp& w, u32 lanes) {
   for (size_t k = 0; k < results; ++k)
     copy_bytes(w, lanes, parent->local + site.results[k], frame->local + frame->code->result_offset[k], frame->code->result_bytes[k]);
   for (u32 l = 0; l < 32; ++l)
-    if (lanes >> l & 1) w.frames[l] = parent, w.pc[l] = frame->call_pc + 1;
+    if (lanes >> l & 1) w.frames[l] = parent, w.pc[l] = frame->call_pc + 1, w.dynamic_local[l] = frame->dynamic[l];
   leave_frame(w, frame, lanes);
 }
 
@@ -207,6 +210,7 @@ void lanes_exit(Warp& w, u32 lanes) {
   if (!w.pending.empty())
     for (u32 rest = lanes; rest; rest &= rest - 1) async_complete(w, static_cast<u32>(__builtin_ctz(rest)), UINT32_MAX);
   barrier_check_all(*w.block);
+  cluster_lanes_exit(w, lanes);
 }
 
 template <bool profiling>

@@ -125,6 +125,17 @@ void bar(Decoder& d) {
   d.i.control = Control::barrier;
   finish(d, bar_run, MixClass::barrier);
 }
+void cluster_run(Warp& w, const Instr& i) {
+  if (i.option2) cluster_arrive(w, i, w.mask, i.option == 0);
+  else cluster_wait(w, i, w.mask);
+}
+void cluster_barrier(Decoder& d) {
+  d.expect_operands(0);
+  d.i.option = d.has(".relaxed");
+  d.i.option2 = d.has(".arrive");
+  d.i.control = Control::barrier;
+  finish(d, cluster_run, MixClass::barrier);
+}
 void warp_barrier(Decoder& d) {
   d.expect_operands(1);
   d.i.e = d.source(0, 4);
@@ -162,6 +173,8 @@ constexpr Row rows[] = {
     {"barrier{.cta}.red.popc{.aligned}.u32", bar},
     {"barrier{.cta}.red(.and|.or){.aligned}.pred", bar},
     {"bar.warp.sync", warp_barrier},
+    {"barrier.cluster.arrive{.release|.relaxed}{.aligned}", cluster_barrier},
+    {"barrier.cluster.wait{.acquire}{.aligned}", cluster_barrier},
     {"membar(.cta|.gl|.sys)", fence},
     {"fence{.sc|.acq_rel|.acquire|.release}(.cta|.cluster|.gpu|.sys)", fence},
     {"fence.proxy.async{.global|.shared::cta|.shared::cluster}", fence},

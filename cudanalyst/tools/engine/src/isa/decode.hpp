@@ -92,6 +92,7 @@ std::span<const Row> half_rows();
 std::span<const Row> convert_rows();
 std::span<const Row> compare_rows();
 std::span<const Row> move_rows();
+std::span<const Row> address_rows();
 std::span<const Row> memory_rows();
 std::span<const Row> atomic_rows();
 std::span<const Row> warp_rows();

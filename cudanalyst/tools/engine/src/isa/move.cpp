@@ -1,4 +1,4 @@
-// mov, cvta, isspacep, and packing of vectors.
+// mov, and packing of vectors.
 #include "lanes.hpp"
 
 namespace cudanalyst::isa {
@@ -89,47 +89,8 @@ void mov(Decoder& d) {
   finish(d, n == 2 ? copy<u16> : n == 4 ? copy<u32> : copy<u64>, MixClass::other);
 }
 
-void add_constant(Warp& w, const Instr& i) {
-  const u64* a = reg<u64>(w, i.a);
-  const u64 k = i.option == 0 ? 0 : i.option2 == 0 ? w.context->shared_window : w.context->local_window;
-  each<u64>(w, i.d, [&](int l) { return i.option == 1 ? a[l] + k : a[l] - k; });
-}
-void cvta(Decoder& d) {
-  d.expect_operands(2);
-  d.i.d = d.target(0, 8);
-  const Operand& o = d.operand(1);
-  const bool shared = d.has(".shared") || d.has(".shared::cta") || d.has(".shared::cluster"), local = d.has(".local");
-  d.i.option = shared || local ? (d.has(".to") ? 2 : 1) : 0;
-  d.i.option2 = local;
-  if (local && o.kind == Operand::variable) {
-    d.i.offset = static_cast<s64>(o.base->address) + o.value;
-    d.i.width = 8;
-    return finish(d, local_address, MixClass::integer);
-  }
-  d.i.a = d.source(1, 8);
-  finish(d, add_constant, MixClass::integer);
-}
-
-void is_space(Warp& w, const Instr& i) {
-  const u64* a = reg<u64>(w, i.a);
-  const Context& c = *w.context;
-  each<u8>(w, i.d, [&](int l) {
-    const bool shared = a[l] - c.shared_window < memory::window_bytes, local = a[l] - c.local_window < memory::window_bytes;
-    return u8(i.option == 0 ? shared : i.option == 1 ? local : i.option == 2 ? !shared && !local : 0);
-  });
-}
-void isspacep(Decoder& d) {
-  d.expect_operands(2);
-  d.i.d = d.target(0, 1);
-  d.i.a = d.source(1, 8);
-  d.i.option = d.has(".local") ? 1 : d.has(".global") ? 2 : d.has(".const") || d.has(".param") ? 3 : 0;
-  finish(d, is_space, MixClass::predicate);
-}
-
 constexpr Row rows[] = {
     {"mov(.pred|.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64|.f16)", mov},
-    {"cvta{.to}(.global|.shared|.shared::cta|.shared::cluster|.local|.const|.param).u64", cvta},
-    {"isspacep(.global|.shared|.shared::cta|.shared::cluster|.local|.const|.param)", isspacep},
 };
 }  // namespace
 

@@ -70,7 +70,7 @@ class Builder {
           }
           names(f, o);
         }
-        program_->has_calls |= call;
+        program_->has_calls |= call || s.op.substr(0, 6) == "alloca";
       }
     }
   }
@@ -371,20 +371,20 @@ u32 Decoder::source(const Operand& o, unsigned bytes) {
                                                                 {"%lanemask_gt", Special::lanemask_gt},
                                                                 {"%dynamic_smem_size", Special::dynamic_smem_size},
                                                                 {"%total_smem_size", Special::total_smem_size},
-                                                                {"%clusterid.x", Special::ctaid_x},
-                                                                {"%clusterid.y", Special::ctaid_y},
-                                                                {"%clusterid.z", Special::ctaid_z},
-                                                                {"%nclusterid.x", Special::nctaid_x},
-                                                                {"%nclusterid.y", Special::nctaid_y},
-                                                                {"%nclusterid.z", Special::nctaid_z},
-                                                                {"%cluster_ctaid.x", Special::zero},
-                                                                {"%cluster_ctaid.y", Special::zero},
-                                                                {"%cluster_ctaid.z", Special::zero},
-                                                                {"%cluster_nctaid.x", Special::one},
-                                                                {"%cluster_nctaid.y", Special::one},
-                                                                {"%cluster_nctaid.z", Special::one},
-                                                                {"%cluster_ctarank", Special::zero},
-                                                                {"%cluster_nctarank", Special::one},
+                                                                {"%clusterid.x", Special::clusterid_x},
+                                                                {"%clusterid.y", Special::clusterid_y},
+                                                                {"%clusterid.z", Special::clusterid_z},
+                                                                {"%nclusterid.x", Special::nclusterid_x},
+                                                                {"%nclusterid.y", Special::nclusterid_y},
+                                                                {"%nclusterid.z", Special::nclusterid_z},
+                                                                {"%cluster_ctaid.x", Special::cluster_ctaid_x},
+                                                                {"%cluster_ctaid.y", Special::cluster_ctaid_y},
+                                                                {"%cluster_ctaid.z", Special::cluster_ctaid_z},
+                                                                {"%cluster_nctaid.x", Special::cluster_nctaid_x},
+                                                                {"%cluster_nctaid.y", Special::cluster_nctaid_y},
+                                                                {"%cluster_nctaid.z", Special::cluster_nctaid_z},
+                                                                {"%cluster_ctarank", Special::cluster_ctarank},
+                                                                {"%cluster_nctarank", Special::cluster_nctarank},
                                                                 {"%envreg1", Special::envreg1},
                                                                 {"%envreg2", Special::envreg2}};
       if (o.text == "WARP_SZ") return constant(32, bytes);

@@ -75,6 +75,7 @@ std::shared_ptr<Module> load_ptx(std::string_view text, std::string& message) {
       }
       k.max_threads = f->max_threads;
       std::copy(f->required, f->required + 3, k.required_threads);
+      std::copy(f->cluster, f->cluster + 3, k.required_cluster);
       k.cooperative = f->body.find("%envreg2") != std::string_view::npos;
       module->kernel_by_name[k.symbol] = kernel.get();
       module->kernels.push_back(std::move(kernel));

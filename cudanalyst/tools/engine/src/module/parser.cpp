@@ -136,17 +136,20 @@ void function(Lexer& lex, Unit& unit, bool entry) {
   made->parameters = parameters(lex);
   while (lex.peek().kind == Token::directive) {
     const std::string_view d = lex.next().text;
-    if (d == ".maxntid" || d == ".reqntid") {
+    if (d == ".maxntid" || d == ".reqntid" || d == ".reqnctapercluster") {
       uint32_t size[3] = {1, 1, 1};
       for (unsigned i = 0; i < 3; ++i) {
         size[i] = static_cast<uint32_t>(integer(lex));
         if (!lex.take(',')) break;
       }
+      if (d == ".reqnctapercluster") {
+        std::copy(size, size + 3, made->cluster);
+        continue;
+      }
       if (d == ".reqntid") std::copy(size, size + 3, made->required);
       made->max_threads = size[0] * size[1] * size[2];
-    } else if (d == ".minnctapersm" || d == ".maxnreg" || d == ".maxnctapersm" || d == ".maxclusterrank" || d == ".reqnctapercluster" ||
-               d == ".explicitcluster" || d == ".pragma" || d == ".noreturn" || d == ".abi_preserve" || d == ".abi_preserve_control" ||
-               d == ".blocksareclusters") {
+    } else if (d == ".minnctapersm" || d == ".maxnreg" || d == ".maxnctapersm" || d == ".maxclusterrank" || d == ".explicitcluster" ||
+               d == ".pragma" || d == ".noreturn" || d == ".abi_preserve" || d == ".abi_preserve_control" || d == ".blocksareclusters") {
       while (lex.peek().kind == Token::integer || lex.peek().kind == Token::string || lex.is(',')) lex.next();
       if (d == ".pragma") lex.take(';');
     } else {

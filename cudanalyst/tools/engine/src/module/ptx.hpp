@@ -68,7 +68,8 @@ struct Function {
   std::vector<Variable> parameters, results;
   uint32_t max_threads = 0;
   uint32_t required[3] = {};
-  std::string_view body;  // text between the braces
+  uint32_t cluster[3] = {};  // of .reqnctapercluster
+  std::string_view body;     // text between the braces
   uint32_t body_line = 0;
   uint32_t number = 0;  // its address, as function pointers hold it, comes from this
   // Filled when the body is parsed.
