@@ -29,7 +29,7 @@ from cudanalyst.tools.engine.objects import (
     source_files,
     units_of,
 )
-from cudanalyst.tools.engine.symbols import stub_source
+from cudanalyst.tools.engine.symbols import link_flags, stub_source
 from cudanalyst.tools.process import run_process
 
 __all__ = ("EngineInstallation", "HostCompiler", "cache_directory", "find_host_compiler", "install_engine")
@@ -242,7 +242,7 @@ async def _link_runtime(compiler: HostCompiler, objects: Sequence[str], folder: 
     """The engine itself, under all the names that it is looked for."""
     await _run(
         compiler,
-        ["-shared", "-o", str(folder / RUNTIME_NAME), *objects, f"-Wl,-soname,{RUNTIME_NAME}",
+        ["-shared", "-o", str(folder / RUNTIME_NAME), *objects, *link_flags(SOURCES / "api"), f"-Wl,-soname,{RUNTIME_NAME}",
          f"-Wl,--version-script={SOURCES / 'api' / 'exports.map'}", "-Wl,-z,defs", "-pthread", "-ldl"],
         RUNTIME_NAME,
     )  # fmt: skip

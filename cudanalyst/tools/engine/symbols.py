@@ -19,11 +19,31 @@ def symbol_names(api: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
+def per_thread_names(api: Path) -> dict[str, str]:
+    """The driver's variants for the per-thread default stream, each with the function that it is.
+
+    Work runs when it is submitted, so both order it alike. The runtime's variants are written out in its sources.
+    """
+    names = symbol_names(api)
+    known = set(names)
+    found = {name: name.removesuffix("_ptsz").removesuffix("_ptds") for name in names if name.startswith("cu")}
+    return {
+        name: base for name, base in found.items() if base != name and base in known and not name.startswith("cuda")
+    }
+
+
 def stub_source(api: Path) -> str:
     """C++ text with a weak function for each name; an implemented one is strong and wins when the library is linked."""
+    variants = per_thread_names(api)
     lines = ['extern "C" __attribute__((visibility("hidden"))) int cudanalyst_refuse(const char* name);']
     lines += [
         f'extern "C" __attribute__((weak, visibility("default"))) int {name}() {{ return cudanalyst_refuse("{name}"); }}'
         for name in symbol_names(api)
+        if name not in variants
     ]
     return "\n".join(lines) + "\n"
+
+
+def link_flags(api: Path) -> tuple[str, ...]:
+    """What makes the linker give the per-thread variants the addresses of their functions."""
+    return tuple(f"-Wl,--defsym={name}={base}" for name, base in per_thread_names(api).items())
