@@ -45,6 +45,15 @@ void sync_barrier_completed(Block& b, u32 id, const Instr& i);
 void sync_start_block(Block& b);
 void sync_lanes_exit(Warp& w, u32 lanes);
 void sync_store(Warp& w, const Instr& i, u32 lanes);
+// A barrier that cannot be used like this; `other`, where it is not null, is what it disagrees with.
+void sync_bad_barrier(Warp& w, const Instr& i, u32 lane, const std::string& message, const Instr* other = nullptr, u64 thread = UINT64_MAX);
+enum class MbarrierUse : u8 { init, inval, arrive, test, test_parity };
+struct MbarrierState {
+  u64 pending, phase;
+};
+// `at`: where the engine has it. `count`: of init and arrive; for test: the phase of the state that is waited for.
+void sync_mbarrier(Warp& w, const Instr& i, u32 lane, u64 at, MbarrierUse use, u64 count, const MbarrierState& before);
+void sync_shared_store(Warp& w, const Instr& i, const u64* address, u32 lanes, Block& owner);
 void sync_bad_mask(Warp& w, const Instr& i, u32 lane, u32 mask, u32 bad, const char* why);
 
 }  // namespace cudanalyst

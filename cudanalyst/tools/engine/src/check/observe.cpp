@@ -36,7 +36,10 @@ void observe(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace
   }
   if (c.checks & initcheck) init_access(w, i, address, lanes, space, words ? pattern : nullptr);
   if ((c.checks & racecheck) && space != AccessSpace::local) race_access(w, i, address, lanes, space, words ? pattern : nullptr);
-  if ((c.checks & synccheck) && i.access != Access::read) sync_store(w, i, lanes);
+  if ((c.checks & synccheck) && i.access != Access::read) {
+    sync_store(w, i, lanes);
+    if (space == AccessSpace::shared) sync_shared_store(w, i, address, lanes, owner_of(w));
+  }
 }
 
 void observe_words(Warp& w, const Instr& i, const u64* address, const Pattern* pattern, AccessSpace space) {
@@ -45,7 +48,10 @@ void observe_words(Warp& w, const Instr& i, const u64* address, const Pattern* p
   if (space == AccessSpace::shared && w.block->pending_total) pending_access(w, i, address, UINT32_MAX);
   if (c.checks & initcheck) init_access(w, i, address, UINT32_MAX, space, pattern);
   if (c.checks & racecheck) race_access(w, i, address, UINT32_MAX, space, pattern);
-  if ((c.checks & synccheck) && i.access != Access::read) sync_store(w, i, UINT32_MAX);
+  if ((c.checks & synccheck) && i.access != Access::read) {
+    sync_store(w, i, UINT32_MAX);
+    if (space == AccessSpace::shared) sync_shared_store(w, i, address, UINT32_MAX, owner_of(w));
+  }
 }
 
 namespace {
@@ -163,113 +169,6 @@ void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes) {
                 " that an asynchronous copy has not finished with: wait for it first";
     report_finding(w, i, l, f);
   }
-}
-
-// Threads that skipped a barrier and ended: the place of their last store, and how many barriers they had passed.
-struct Skipped {
-  u32 store_pc, passed;
-  u64 thread;
-};
-struct SyncState {
-  std::vector<Skipped> skipped;
-  std::vector<std::pair<const Instr*, Skipped>> suspects;  // barrier, and the store that those who wait there should not meet
-};
-
-namespace {
-
-SyncState& state_of(Block& b) { return *b.sync; }
-
-void divergent(Warp& w, const Instr& barrier, u32 lane, const Instr* other, u64 thread, const char* what) {
-  Finding f;
-  f.check = "synccheck";
-  f.kind = "divergent_barrier";
-  f.other = other;
-  f.other_access = "skip";
-  f.other_thread = thread;
-  f.message = what;
-  report_finding(w, barrier, lane, f);
-}
-
-}  // namespace
-
-void sync_start_block(Block& b) {
-  if (!b.sync) b.sync = std::make_shared<SyncState>();
-  SyncState& s = state_of(b);
-  s.skipped.clear();
-  s.suspects.clear();
-}
-
-void sync_lanes_exit(Warp& w, u32 lanes) {
-  SyncState& s = state_of(*w.block);
-  for (u32 rest = lanes; rest; rest &= rest - 1) {
-    const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    if (w.last_store[l] == none) continue;
-    bool known = false;
-    for (const Skipped& k : s.skipped)
-      known |=
-          k.store_pc == w.last_store[l] && k.passed == w.barriers_passed && k.thread / 32 == (w.block->number * w.block->threads + w.id * 32) / 32;
-    if (!known) s.skipped.push_back({w.last_store[l], w.barriers_passed, w.block->number * w.block->threads + w.id * 32 + l});
-  }
-}
-
-void sync_store(Warp& w, const Instr& i, u32 lanes) {
-  for (u32 l = 0; l < 32; ++l) w.last_store[l] = lanes >> l & 1 ? i.pc : w.last_store[l];
-  SyncState& s = state_of(*w.block);
-  for (size_t k = 0; k < s.suspects.size(); ++k) {
-    const auto [barrier, skipped] = s.suspects[k];
-    if (skipped.store_pc != i.pc) continue;
-    divergent(w, *barrier, static_cast<u32>(__builtin_ctz(lanes)), &i, skipped.thread,
-              "Divergent barrier: some threads of the block wait here, others skip it and go on behind it");
-    s.suspects.erase(s.suspects.begin() + static_cast<long>(k));
-    return;
-  }
-}
-
-void sync_barrier_completed(Block& b, u32 id, const Instr&) {
-  Barrier& bar = b.barriers[id];
-  SyncState& s = state_of(b);
-  const auto& code = b.context->program->code;
-  for (Warp& w : b.warps) {
-    const u32 lanes = bar.arrived[w.id];
-    if (!lanes) continue;
-    const u32 first = static_cast<u32>(__builtin_ctz(lanes));
-    const Instr& at = code[w.barrier_pc[first]];
-    // Lanes of a warp at different barriers.
-    for (u32 rest = lanes; rest; rest &= rest - 1) {
-      const u32 l = static_cast<u32>(__builtin_ctz(rest));
-      if (w.barrier_pc[l] != w.barrier_pc[first]) {
-        divergent(w, at, first, &code[w.barrier_pc[l]], b.number * b.threads + w.id * 32 + l,
-                  "Divergent barrier: threads of one warp wait at different barriers, as if they were one");
-        break;
-      }
-    }
-    if (bar.expected == 0) {
-      for (const Skipped& k : s.skipped) {
-        if (k.passed > w.barriers_passed) continue;
-        const u64 thread = k.thread - b.number * b.threads;
-        if (thread / 32 == w.id && k.passed == w.barriers_passed)
-          divergent(w, at, first, &code[k.store_pc], k.thread,
-                    "Divergent barrier: some threads of the warp wait here, others skip it, go on and end");
-        else if (k.passed == w.barriers_passed) {
-          bool known = false;
-          for (const auto& [barrier, suspect] : s.suspects) known |= barrier == &at && suspect.store_pc == k.store_pc;
-          if (!known) s.suspects.push_back({&at, k});
-        }
-      }
-    }
-    for (u32 l = 0; l < 32; ++l)
-      if (lanes >> l & 1) w.last_store[l] = none;
-  }
-}
-
-void sync_bad_mask(Warp& w, const Instr& i, u32 lane, u32 mask, u32 bad, const char* why) {
-  char text[160];
-  std::snprintf(text, sizeof text, "Warp operation with the mask 0x%08x: %s (lanes 0x%08x)", mask, why, bad);
-  Finding f;
-  f.check = "synccheck";
-  f.kind = "invalid_warp_mask";
-  f.message = text;
-  report_finding(w, i, lane, f);
 }
 
 }  // namespace cudanalyst

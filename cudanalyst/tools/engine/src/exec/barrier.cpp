@@ -14,6 +14,22 @@ u32 arrived_threads(const Block& b, const Barrier& bar) {
   return total;
 }
 
+u32 threads_of(const Block& b, u32 expected) { return expected ? expected : (b.threads + 31) / 32 * 32; }
+
+// Threads that wait for each other at one barrier with different counts.
+void disagree(Warp& w, const Instr& i, u32 lane, const Barrier& bar, u32 expected) {
+  const Block& b = *w.block;
+  for (const Warp& other : b.warps) {
+    if (!bar.arrived[other.id]) continue;
+    const u32 l = static_cast<u32>(__builtin_ctz(bar.arrived[other.id]));
+    sync_bad_barrier(w, i, lane,
+                     "A barrier that others wait at for " + std::to_string(threads_of(b, bar.expected)) + " threads is reached with a count of " +
+                         std::to_string(threads_of(b, expected)),
+                     &b.context->program->code[other.barrier_pc[l]], b.number * b.threads + other.id * 32 + l);
+    return;
+  }
+}
+
 void finish(Block& b, u32 id) {
   Barrier& bar = b.barriers[id];
   const Program& p = *b.context->program;
@@ -72,11 +88,12 @@ void barrier_check_all(Block& b) {
 
 void barrier_arrive(Warp& w, const Instr& i, u32 lanes, u32 id, u32 expected, bool wait) {
   Block& b = *w.block;
+  const u32 first = static_cast<u32>(__builtin_ctz(lanes));
   if (id > 15 || expected % 32 != 0) {
-    fault(w, i, launch_failure,
-          id > 15 ? "There are 16 barriers, 0 to 15; this is " + std::to_string(id)
-                  : "The thread count of a barrier must be a multiple of 32, not " + std::to_string(expected),
-          static_cast<u32>(__builtin_ctz(lanes)));
+    const std::string message = id > 15 ? "There are 16 barriers, 0 to 15; this is " + std::to_string(id)
+                                        : "The thread count of a barrier must be a multiple of 32, not " + std::to_string(expected);
+    if (b.context->checks & synccheck) sync_bad_barrier(w, i, first, message);
+    fault(w, i, launch_failure, message, first);
     return;
   }
   Barrier& bar = b.barriers[id];
@@ -84,6 +101,8 @@ void barrier_arrive(Warp& w, const Instr& i, u32 lanes, u32 id, u32 expected, bo
     bar.active = true;
     bar.expected = expected;
     bar.arrived.assign(b.warps.size(), 0);
+  } else if ((b.context->checks & synccheck) && threads_of(b, bar.expected) != threads_of(b, expected)) {
+    disagree(w, i, first, bar, expected);
   }
   bar.arrived[w.id] |= lanes;
   bar.count += static_cast<u32>(__builtin_popcount(lanes));

@@ -83,6 +83,7 @@ void report_stuck(Context& c, const std::vector<Block*>& blocks, bool deadlock) 
   int listed = 0;
   Warp* first = nullptr;
   u32 first_lane = 0;
+  bool first_runs = false;
   for (Block* b : blocks)
     for (Warp& w : b->warps) {
       u32 left = w.live;
@@ -93,7 +94,9 @@ void report_stuck(Context& c, const std::vector<Block*>& blocks, bool deadlock) 
         for (u32 k = lane; k < 32; ++k)
           if (left >> k & 1 && &stands_at(w, k) == &i && state_of(w, k) == state_of(w, lane)) same |= 1u << k;
         left &= ~same;
-        if (!first) first = &w, first_lane = lane;
+        // Who runs is to blame for an endless loop, not who waits for him.
+        if (!first || (!deadlock && !first_runs && state_of(w, lane)[0] == 'r'))
+          first = &w, first_lane = lane, first_runs = state_of(w, lane)[0] == 'r';
         if (listed >= 8) continue;
         const Place at = p.place(i);
         json += listed++ ? "," : "";

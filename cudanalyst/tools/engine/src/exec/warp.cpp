@@ -133,6 +133,12 @@ void leave(Warp& w, u32 lanes) {
   leave_frame(w, frame, lanes);
 }
 
+u32 of_another_mask(const u32* member, u32 lanes, u32 mask) {
+  u32 result = 0;
+  for (u32 l = 0; l < 32; ++l) result |= static_cast<u32>((lanes >> l & 1) && member[l] != mask) << l;
+  return result;
+}
+
 // The lanes (of `lanes` and of those that wait here) whose whole mask is here.
 u32 assemble(Warp& w, const Instr& i, u32 lanes) {
   u32 together = lanes;
@@ -152,6 +158,8 @@ u32 assemble(Warp& w, const Instr& i, u32 lanes) {
       const u32 l = static_cast<u32>(__builtin_ctz(rest));
       if (!(member[l] >> l & 1)) sync_bad_mask(w, i, l, member[l], 1u << l, "the calling lane is not in its own mask");
       else if (const u32 gone = member[l] & w.all & ~w.live) sync_bad_mask(w, i, l, member[l], gone, "the mask names lanes that have exited");
+      else if (const u32 other = of_another_mask(member, member[l] & together, member[l]))
+        sync_bad_mask(w, i, l, member[l], other, "lanes that the mask names are here with another mask");
     }
   }
   return ready;
@@ -163,14 +171,17 @@ bool warp_sync(Warp& w, const Instr& i, u32 group, u32 lanes) {
   if (simple) {
     const u32* member = i.e == none ? nullptr : reg<u32>(w, i.e);
     u32 odd = 0;
-    if (member && (w.context->checks & synccheck)) {
-      for (u32 l = 0; l < 32; ++l) odd |= (lanes >> l & 1) && !(member[l] >> l & 1);
-      if (odd) assemble(w, i, lanes);
+    if (member && (w.context->checks & (synccheck | racecheck))) {
+      const u32 all = member[__builtin_ctz(lanes)];
+      for (u32 l = 0; l < 32; ++l) odd |= (lanes >> l & 1) && (!(member[l] >> l & 1) || member[l] != all);
+      odd |= lanes & ~all;
     }
-    w.mask = lanes;
-    i.fn(w, i);
-    if (w.context->checks & racecheck) race_warp_sync(w, lanes);
-    return true;
+    if (!odd) {
+      w.mask = lanes;
+      i.fn(w, i);
+      if (w.context->checks & racecheck) race_warp_sync(w, lanes);
+      return true;
+    }
   }
   const u32 ready = assemble(w, i, lanes);
   const u32 wait = lanes & ~ready;

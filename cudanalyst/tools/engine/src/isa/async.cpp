@@ -124,6 +124,7 @@ void copy(Decoder& d) {
   }
   d.i.more = k;
   finish(d, copy_run, MixClass::load_global);
+  const_cast<Instr*>(k->target)->location = d.i.location;
 }
 void commit_run(Warp& w, const Instr&) {
   for (u32 l = 0; l < 32; ++l) w.open_group[l] += w.mask >> l & 1;
@@ -171,6 +172,10 @@ u64 arrive_at(u64 state, u64 count) {
   return make_state(pending, expected, phase);
 }
 
+void watch(Warp& w, const Instr& i, u32 lane, u64 at, MbarrierUse use, u64 count, u64 state) {
+  if (w.context->checks & synccheck) sync_mbarrier(w, i, lane, at, use, count, {state & field, state >> 40});
+}
+
 enum Action : u8 {
   action_init,
   action_inval,
@@ -192,12 +197,17 @@ void mbarrier_run(Warp& w, const Instr& i) {
     switch (i.option) {
       case action_init: {
         const u64 count = reg<u32>(w, i.b)[l];
+        watch(w, i, l, at[l], MbarrierUse::init, count, state);
         state = make_state(count, count, 0);
         break;
       }
-      case action_inval: state = 0; break;
+      case action_inval:
+        watch(w, i, l, at[l], MbarrierUse::inval, 0, state);
+        state = 0;
+        break;
       case action_arrive:
       case action_arrive_drop:
+        watch(w, i, l, at[l], MbarrierUse::arrive, i.b == none ? 1 : reg<u32>(w, i.b)[l], state);
         acts(w, l, at[l], true, false);
         if (i.option == action_arrive_drop) state = make_state(state & field, (state >> 20 & field) - 1, state >> 40);
         state = arrive_at(state, i.b == none ? 1 : reg<u32>(w, i.b)[l]);
@@ -206,6 +216,8 @@ void mbarrier_run(Warp& w, const Instr& i) {
       case action_test:
       case action_test_parity: {
         const u64 phase = state >> 40;
+        if (i.option == action_test) watch(w, i, l, at[l], MbarrierUse::test, reg<u64>(w, i.b)[l] >> 40, state);
+        else watch(w, i, l, at[l], MbarrierUse::test_parity, 0, state);
         const bool done = i.option == action_test ? phase != reg<u64>(w, i.b)[l] >> 40 : (phase & 1) != (reg<u32>(w, i.b)[l] & 1);
         reg<u8>(w, i.d)[l] = done;
         if (done) acts(w, l, at[l], false, true);
@@ -214,6 +226,7 @@ void mbarrier_run(Warp& w, const Instr& i) {
       }
       case action_async_arrive:
       case action_async_arrive_noinc:
+        watch(w, i, l, at[l], MbarrierUse::arrive, 1, state);
         async_complete(w, l, UINT32_MAX);
         acts(w, l, at[l], true, false);
         if (i.option == action_async_arrive_noinc) state = arrive_at(state, 1);
@@ -224,7 +237,7 @@ void mbarrier_run(Warp& w, const Instr& i) {
 void mbarrier_form(Decoder& d, const Operand& address, Action action) {
   d.i.space = d.has(".shared") || d.has(".shared::cta") ? AccessSpace::shared : AccessSpace::generic;
   d.i.access = action == action_init ? Access::write : Access::atomic;
-  d.i.strong = true;
+  d.i.strong = action != action_init;  // to initialise orders nothing
   d.i.bytes = d.i.width = 8;
   d.i.option = action;
   d.address(address);
