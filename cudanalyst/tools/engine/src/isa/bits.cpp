@@ -85,6 +85,41 @@ void lop3_run(Warp& w, const Instr& i) {
            (k[1] & ~x & ~y & z) | (k[0] & ~x & ~y & ~z);
   });
 }
+// d|p = ..., and p = (d != 0) combined with q.
+void lop3_predicate(Warp& w, const Instr& i) {
+  const u32 *a = reg<u32>(w, i.a), *b = reg<u32>(w, i.b), *c = reg<u32>(w, i.c);
+  const u8* q = reg<u8>(w, i.v[1]);
+  u32 result[32];
+  for (int l = 0; l < 32; ++l) {
+    u32 word = 0;
+    for (u32 n = 0; n < 8; ++n)
+      if (i.option >> n & 1) word |= (n & 4 ? a[l] : ~a[l]) & (n & 2 ? b[l] : ~b[l]) & (n & 1 ? c[l] : ~c[l]);
+    result[l] = word;
+  }
+  u8 chosen[32];
+  for (int l = 0; l < 32; ++l) {
+    const u8 other = u8(q[l] ^ (i.option2 >> 1)), some = result[l] != 0;
+    chosen[l] = i.option2 & 1 ? u8(some & other) : u8(some | other);
+  }
+  each<u32>(w, i.d, [&](int l) { return result[l]; });
+  each<u8>(w, i.v[0], [&](int l) { return chosen[l]; });
+}
+void lop3_combined(Decoder& d) {
+  d.expect_operands(6);
+  const Operand& pair = d.operand(0);
+  if (pair.kind != Operand::pair) Decoder::reject("one destination instead of two");
+  if (d.operand(4).kind != Operand::integer) Decoder::reject("a table that is no literal");
+  d.i.d = d.target(d.part(pair, 0), 4);
+  d.i.v[0] = d.target(d.part(pair, 1), 1);
+  d.i.a = d.source(1, 4);
+  d.i.b = d.source(2, 4);
+  d.i.c = d.source(3, 4);
+  d.i.option = static_cast<u8>(d.operand(4).value);
+  bool negated = false;
+  d.i.v[1] = d.predicate(d.operand(5), negated);
+  d.i.option2 = static_cast<u8>((d.has(".and") ? 1 : 0) | (negated ? 2 : 0));
+  finish(d, lop3_predicate, MixClass::integer);
+}
 void lop3(Decoder& d) {
   d.expect_operands(5);
   if (d.operand(4).kind != Operand::integer) Decoder::reject("a table that is no literal");
@@ -270,6 +305,7 @@ constexpr Row rows[] = {
     {"shr(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64)", shift},
     {"shf(.l|.r)(.clamp|.wrap).b32", shf},
     {"lop3.b32", lop3},
+    {"lop3(.and|.or).b32", lop3_combined},
     {"popc(.b32|.b64)", count},
     {"clz(.b32|.b64)", count},
     {"bfind{.shiftamt}(.u32|.s32|.u64|.s64)", bfind},

@@ -188,32 +188,38 @@ void setp(Decoder& d) {
   finish(d, setp_run, mix);
 }
 
-template <class T, bool as_float>
-void set_from(Warp& w, const Instr& i) {
-  const Setp& k = *static_cast<const Setp*>(i.more);
-  k.first->fn(w, *k.first);
-  const u8* raw = reg<u8>(w, k.raw_first);
-  each<u32>(w, i.d, [&](int l) { return raw[l] ? (as_float ? 0x3f800000u : UINT32_MAX) : 0u; });
-}
-void set_half(Warp& w, const Instr& i) {
+// One element of the destination where the comparison, combined with c, is true: 1.0 of its format, or all ones.
+template <class T>
+void set_run(Warp& w, const Instr& i) {
   const Setp& k = *static_cast<const Setp*>(i.more);
   k.first->fn(w, *k.first);
   if (k.second) k.second->fn(w, *k.second);
-  const u8 *low = reg<u8>(w, k.raw_first), *high = reg<u8>(w, k.raw_second);
-  if (!k.second) return each<u16>(w, i.d, [&](int l) { return low[l] ? u16(k.p) : u16(0); });
-  each<u32>(w, i.d, [&](int l) { return (low[l] ? k.p : 0u) | (high[l] ? k.p << 16 : 0u); });
+  const u8 *low = reg<u8>(w, k.raw_first), *high = k.second ? reg<u8>(w, k.raw_second) : nullptr, *with = k.combine ? reg<u8>(w, k.with) : nullptr;
+  const auto combined = [&](u8 raw, int l) {
+    if (!with) return raw;
+    const u8 c = u8(with[l] ^ u8(k.negate_with));
+    return k.combine == 1 ? u8(raw & c) : k.combine == 2 ? u8(raw | c) : u8(raw ^ c);
+  };
+  each<T>(w, i.d, [&](int l) {
+    const u32 first = combined(low[l], l) ? k.p : 0u;
+    return T(high ? first | (combined(high[l], l) ? k.p << 16 : 0u) : first);
+  });
 }
 
 void set(Decoder& d) {
-  if (d.has(".and") || d.has(".or") || d.has(".xor")) Decoder::reject("a combined predicate");
-  d.expect_operands(3);
+  const u8 combine = d.has(".and") ? 1 : d.has(".or") ? 2 : d.has(".xor") ? 3 : 0;
+  d.expect_operands(combine ? 4 : 3);
   const Type to = d.type(0), t = d.type(1);
   const bool half = t == Type::f16 || t == Type::bf16 || t == Type::f16x2 || t == Type::bf16x2, packed = t == Type::f16x2 || t == Type::bf16x2;
+  if (!packed && (to == Type::f16x2 || to == Type::bf16x2)) Decoder::reject("a packed result of a comparison that is not");
+  if (packed && width(to) != 4) Decoder::reject("a result too narrow for a packed comparison");
   const Comparison c = comparison_of(d);
   auto* k = new Setp{};
   d.program.owned.emplace_back(k, [](void* p) { delete static_cast<Setp*>(p); });
   d.i.a = d.source(1, width(t));
   d.i.b = d.source(2, width(t));
+  k->combine = combine;
+  if (combine) k->with = d.predicate(d.operand(3), k->negate_with);
   k->raw_first = k->raw_second = d.i.d = d.scratch(1);
   const Instr plain = d.i;
   finish(d, half ? half_comparison(d, t, c, false) : comparison(t, c), MixClass::predicate);
@@ -232,19 +238,15 @@ void set(Decoder& d) {
   d.i.negated = negated;
   d.i.more = k;
   d.i.d = d.target(0, width(to));
-  if (half) {
-    // One per element: 1.0 of the destination's format, or all ones.
-    k->p = to == Type::f16 || to == Type::f16x2 ? 0x3c00 : to == Type::bf16 || to == Type::bf16x2 ? 0x3f80 : 0xffff;
-    const bool single = !packed && width(to) == 4;
-    if (single) {
-      if (to == Type::f16x2 || to == Type::bf16x2) Decoder::reject("");
-      return finish(d, to == Type::f32 ? set_from<u32, true> : set_from<u32, false>, MixClass::predicate);
-    }
-    if (width(to) != (packed ? 4 : 2)) Decoder::reject("");
-    return finish(d, set_half, MixClass::predicate);
+  switch (to) {
+    case Type::f32: k->p = 0x3f800000; break;
+    case Type::f16:
+    case Type::f16x2: k->p = 0x3c00; break;
+    case Type::bf16:
+    case Type::bf16x2: k->p = 0x3f80; break;
+    default: k->p = packed ? 0xffff : UINT32_MAX;
   }
-  if (width(to) != 4) Decoder::reject("");
-  finish(d, to == Type::f32 ? set_from<u32, true> : set_from<u32, false>, MixClass::predicate);
+  finish(d, width(to) == 2 ? set_run<u16> : width(to) == 4 ? set_run<u32> : nullptr, MixClass::predicate);
 }
 
 template <class T>
@@ -294,7 +296,7 @@ void slct(Decoder& d) {
 #define ANY "(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64|.f16|.f16x2|.bf16|.bf16x2)"
 constexpr Row rows[] = {
     {"setp" COMPARE COMBINE "{.ftz}" ANY, setp},
-    {"set" COMPARE "{.ftz}(.u32|.s32|.f32|.u16|.s16|.f16|.bf16|.f16x2|.bf16x2)" ANY, set},
+    {"set" COMPARE COMBINE "{.ftz}(.u32|.s32|.f32|.u16|.s16|.f16|.bf16|.f16x2|.bf16x2)" ANY, set},
     {"selp(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64)", selp},
     {"slct(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64).s32", slct},
     {"slct{.ftz}(.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64).f32", slct},

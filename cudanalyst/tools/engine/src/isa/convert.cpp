@@ -42,6 +42,10 @@ auto with_rounding(Rounding r, F f) {
 u64 store_float(Type t, double x, const Conversion& k) {
   if (k.saturate) x = x > 0 ? (x < 1 ? x : 1.0) : 0.0;
   if (k.relu) x = x != x ? x : x > 0 ? x : 0.0;
+  if (k.finite && x == x) {
+    const double largest = t == Type::f16 ? 65504.0 : t == Type::bf16 ? 3.3895313892515355e38 : 3.4011621342146535e38;
+    x = std::min(std::max(x, -largest), largest);
+  }
   switch (t) {
     case Type::f16: return x != x ? 0x7fff : round_half(x, k.rounding);
     case Type::bf16: return round_bf16(x, k.rounding);
@@ -155,7 +159,7 @@ constexpr auto f32_to_s32 = [](float a) {
 };
 
 Execute quick(const Conversion& k) {
-  if (k.ftz || k.saturate || k.relu) return nullptr;
+  if (k.ftz || k.saturate || k.relu || k.finite) return nullptr;
   const auto is = [&](Type to, Type from, unsigned tw, unsigned fw) {
     return k.to == to && k.from == from && k.to_width == tw && k.from_width == fw;
   };
@@ -208,6 +212,7 @@ Conversion* conversion(Decoder& d, Type to, Type from) {
   k->ftz = d.has(".ftz");
   k->saturate = d.has(".sat");
   k->relu = d.has(".relu");
+  k->finite = d.has(".satfinite");
   k->integral = d.has(".rni") || d.has(".rzi") || d.has(".rmi") || d.has(".rpi");
   k->rounding = d.has(".rz") || d.has(".rzi")   ? Rounding::zero
                 : d.has(".rm") || d.has(".rmi") ? Rounding::down
@@ -271,9 +276,11 @@ constexpr Row rows[] = {
     {"cvt(.rni|.rzi|.rmi|.rpi){.ftz}{.sat}" INTEGER REAL, cvt},
     {"cvt(.rn|.rz|.rm|.rp){.sat}" REAL INTEGER, cvt},
     {"cvt{.rn|.rz|.rm|.rp|.rni|.rzi|.rmi|.rpi}{.ftz}{.sat}" REAL REAL, cvt},
-    {"cvt(.rn|.rz).relu(.f16|.bf16).f32", cvt},
-    {"cvt(.rn|.rz){.relu}(.f16x2|.bf16x2).f32", cvt_packed},
-    {"cvt.rna.tf32.f32", cvt_tf32},
+    {"cvt(.rn|.rz){.relu}{.satfinite}(.f16|.bf16).f32", cvt},
+    {"cvt(.rn|.rz).satfinite.relu(.f16|.bf16).f32", cvt},
+    {"cvt(.rn|.rz){.relu}{.satfinite}(.f16x2|.bf16x2).f32", cvt_packed},
+    {"cvt(.rn|.rz).satfinite.relu(.f16x2|.bf16x2).f32", cvt_packed},
+    {"cvt.rna{.satfinite}.tf32.f32", cvt_tf32},
     {"cvt(.rn|.rz){.relu}.tf32.f32", cvt_tf32},
 };
 }  // namespace

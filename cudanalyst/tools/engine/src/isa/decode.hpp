@@ -90,6 +90,8 @@ std::span<const Row> bit_rows();
 std::span<const Row> float_rows();
 std::span<const Row> half_rows();
 std::span<const Row> convert_rows();
+std::span<const Row> narrow_rows();
+std::span<const Row> video_rows();
 std::span<const Row> compare_rows();
 std::span<const Row> move_rows();
 std::span<const Row> address_rows();

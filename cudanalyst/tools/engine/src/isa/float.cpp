@@ -39,6 +39,13 @@ constexpr auto max_of = [](auto a, auto b) {
 constexpr auto min_nan = [](float a, float b) { return a != a || b != b ? nan32() : min_of(a, b); };
 constexpr auto max_nan = [](float a, float b) { return a != a || b != b ? nan32() : max_of(a, b); };
 
+// .xorsign.abs: the magnitudes are compared, the sign is the exclusive or of both.
+template <auto F>
+constexpr auto signs_apart = [](float a, float b) {
+  const float r = F(std::fabs(a), std::fabs(b));
+  return r != r ? r : std::bit_cast<float>(std::bit_cast<u32>(r) | ((std::bit_cast<u32>(a) ^ std::bit_cast<u32>(b)) & 0x80000000u));
+};
+
 inline float flush(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
 
 struct Wrap {
@@ -110,11 +117,16 @@ void fma(Decoder& d) {
          wide ? MixClass::fp64 : MixClass::fp32);
   wrap_float(d, 3, true);
 }
-void smallest(Decoder& d) {
-  d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, min_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<min_of>(d);
-}
-void largest(Decoder& d) {
-  d.has(".NaN") ? (sources(d, 2, 4), finish(d, binary<float, float, float, max_nan>, MixClass::fp32), wrap_float(d, 2, true)) : two<max_of>(d);
+template <auto plain, auto with_nan>
+void limit(Decoder& d) {
+  if (d.type() == Type::f64) return two<plain>(d);
+  const bool nan = d.has(".NaN"), apart = d.has(".xorsign");
+  sources(d, 2, 4);
+  finish(d,
+         apart ? (nan ? binary<float, float, float, signs_apart<with_nan>> : binary<float, float, float, signs_apart<plain>>)
+               : (nan ? binary<float, float, float, with_nan> : binary<float, float, float, plain>),
+         MixClass::fp32);
+  wrap_float(d, 2, true);
 }
 
 void sign(Decoder& d) {
@@ -213,10 +225,12 @@ constexpr Row rows[] = {
     {"div(.rn|.rz|.rm|.rp){.ftz}.f32", two<div_of>},
     {"div(.approx|.full){.ftz}.f32", two<div_of>},
     {"div(.rn|.rz|.rm|.rp).f64", two<div_of>},
-    {"min{.ftz}{.NaN}.f32", smallest},
-    {"min.f64", two<min_of>},
-    {"max{.ftz}{.NaN}.f32", largest},
-    {"max.f64", two<max_of>},
+    {"min{.ftz}{.NaN}.f32", limit<min_of, min_nan>},
+    {"min{.ftz}{.NaN}.xorsign.abs.f32", limit<min_of, min_nan>},
+    {"min.f64", limit<min_of, min_nan>},
+    {"max{.ftz}{.NaN}.f32", limit<max_of, max_nan>},
+    {"max{.ftz}{.NaN}.xorsign.abs.f32", limit<max_of, max_nan>},
+    {"max.f64", limit<max_of, max_nan>},
     {"neg{.ftz}.f32", sign},
     {"neg.f64", sign},
     {"abs{.ftz}.f32", sign},

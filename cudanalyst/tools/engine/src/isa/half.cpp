@@ -73,11 +73,22 @@ u16 prepare(u16 a, const Instr& i) {
 enum Operation { op_add, op_sub, op_mul, op_fma, op_min, op_max, op_neg, op_abs, op_exp2, op_tanh };
 
 template <class H, int op>
+u16 limit_of(u16 a, u16 b, const Instr& i) {
+  const float x = H::from(a), y = H::from(b);
+  const bool nan_a = x != x, nan_b = y != y;
+  if (nan_a || nan_b) return (i.option & 8) || (nan_a && nan_b) ? u16(0x7fff) : nan_a ? b : a;
+  const bool a_first = x < y || (x == y && (op == op_min ? (a & 0x8000) != 0 : (b & 0x8000) != 0));
+  return (op == op_min) == a_first ? a : b;
+}
+
+template <class H, int op>
 u16 compute(u16 a, u16 b, u16 c, const Instr& i) {
   if constexpr (op == op_neg) return u16(prepare<H>(a, i) ^ 0x8000);
   if constexpr (op == op_abs) return u16(prepare<H>(a, i) & 0x7fff);
   a = prepare<H>(a, i);
   b = prepare<H>(b, i);
+  // .oob: where an operand is the NaN that marks a value out of bounds, the result is zero.
+  if (op == op_fma && i.option & 32 && (a == 0x7fff || b == 0x7fff || c == 0x7fff)) return 0;
   if constexpr (op == op_fma) return finish_half<H>(H::fma(a, b, prepare<H>(c, i)), i);
   const float x = H::from(a), y = H::from(b);
   if constexpr (op == op_add) return finish_half<H>(H::to(x + y), i);
@@ -85,11 +96,12 @@ u16 compute(u16 a, u16 b, u16 c, const Instr& i) {
   if constexpr (op == op_mul) return finish_half<H>(H::to(x * y), i);
   if constexpr (op == op_exp2) return finish_half<H>(H::to(std::exp2(x)), i);
   if constexpr (op == op_tanh) return finish_half<H>(H::to(std::tanh(x)), i);
-  // Minimum and maximum.
-  const bool nan_a = x != x, nan_b = y != y;
-  if (nan_a || nan_b) return (i.option & 8) || (nan_a && nan_b) ? u16(0x7fff) : nan_a ? b : a;
-  const bool a_first = x < y || (x == y && (op == op_min ? (a & 0x8000) != 0 : (b & 0x8000) != 0));
-  return (op == op_min) == a_first ? a : b;
+  // Minimum and maximum; with .xorsign.abs of the magnitudes, and the sign is the exclusive or.
+  if (i.option & 16) {
+    const u16 r = limit_of<H, op>(a & 0x7fff, b & 0x7fff, i);
+    return r == 0x7fff ? r : u16(r | ((a ^ b) & 0x8000));
+  }
+  return limit_of<H, op>(a, b, i);
 }
 
 template <class H, int op, bool packed>
@@ -108,7 +120,8 @@ template <int op, unsigned n>
 void half(Decoder& d) {
   const Type t = d.type();
   sources(d, n, width(t));
-  d.i.option = static_cast<u8>((d.has(".ftz") ? 1 : 0) | (d.has(".sat") ? 2 : 0) | (d.has(".relu") ? 4 : 0) | (d.has(".NaN") ? 8 : 0));
+  d.i.option = static_cast<u8>((d.has(".ftz") ? 1 : 0) | (d.has(".sat") ? 2 : 0) | (d.has(".relu") ? 4 : 0) | (d.has(".NaN") ? 8 : 0) |
+                               (d.has(".xorsign") ? 16 : 0) | (d.has(".oob") ? 32 : 0));
   finish(d,
          t == Type::f16     ? run<Half, op, false>
          : t == Type::f16x2 ? run<Half, op, true>
@@ -126,10 +139,15 @@ constexpr Row rows[] = {
     {"mul{.rn}(.bf16|.bf16x2)", half<op_mul, 2>},
     {"fma.rn{.ftz}{.sat|.relu}(.f16|.f16x2)", half<op_fma, 3>},
     {"fma.rn{.relu}(.bf16|.bf16x2)", half<op_fma, 3>},
+    {"fma.rn.oob{.relu}(.f16|.f16x2|.bf16|.bf16x2)", half<op_fma, 3>},
     {"min{.ftz}{.NaN}(.f16|.f16x2)", half<op_min, 2>},
+    {"min{.ftz}{.NaN}.xorsign.abs(.f16|.f16x2)", half<op_min, 2>},
     {"min{.NaN}(.bf16|.bf16x2)", half<op_min, 2>},
+    {"min{.NaN}.xorsign.abs(.bf16|.bf16x2)", half<op_min, 2>},
     {"max{.ftz}{.NaN}(.f16|.f16x2)", half<op_max, 2>},
+    {"max{.ftz}{.NaN}.xorsign.abs(.f16|.f16x2)", half<op_max, 2>},
     {"max{.NaN}(.bf16|.bf16x2)", half<op_max, 2>},
+    {"max{.NaN}.xorsign.abs(.bf16|.bf16x2)", half<op_max, 2>},
     {"neg{.ftz}(.f16|.f16x2)", half<op_neg, 1>},
     {"neg(.bf16|.bf16x2)", half<op_neg, 1>},
     {"abs{.ftz}(.f16|.f16x2)", half<op_abs, 1>},

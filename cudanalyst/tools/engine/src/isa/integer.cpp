@@ -80,8 +80,9 @@ void mad(Decoder& d) {
          : t == Type::u32 ? ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return high(a, b) + c; }>
          : t == Type::s64 ? ternary<s64, s64, s64, s64, [](s64 a, s64 b, s64 c) { return s64(u64(high(a, b)) + u64(c)); }>
          : t == Type::u64 ? ternary<u64, u64, u64, u64, [](u64 a, u64 b, u64 c) { return high(a, b) + c; }>
-                          : nullptr;
-    if (d.has(".sat")) Decoder::reject("");
+         : t == Type::s16 ? ternary<s16, s16, s16, s16, [](s16 a, s16 b, s16 c) { return s16(high(a, b) + c); }>
+                          : ternary<u16, u16, u16, u16, [](u16 a, u16 b, u16 c) { return u16(high(a, b) + c); }>;
+    if (d.has(".sat")) fn = ternary<s32, s32, s32, s32, [](s32 a, s32 b, s32 c) { return saturate<s32>(s64{high(a, b)} + c); }>;
   } else {
     fn = width(t) == 4   ? ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return a * b + c; }>
          : width(t) == 8 ? ternary<u64, u64, u64, u64, [](u64 a, u64 b, u64 c) { return a * b + c; }>
@@ -99,6 +100,9 @@ void mul24(Decoder& d) {
   const bool is_mad = d.statement->op.substr(0, 3) == "mad", s = d.type() == Type::s32, hi = d.has(".hi");
   sources(d, is_mad ? 3 : 2, 4);
   if (!is_mad) d.i.c = d.constant(0, 4);
+  if (d.has(".sat"))
+    return finish(d, ternary<u32, u32, u32, s32, [](u32 a, u32 b, s32 c) { return u32(saturate<s32>(s64{s32(times24<true>(a, b) >> 16)} + c)); }>,
+                  MixClass::integer);
   finish(d,
          s ? (hi ? ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return u32(times24<true>(a, b) >> 16) + c; }>
                  : ternary<u32, u32, u32, u32, [](u32 a, u32 b, u32 c) { return u32(times24<true>(a, b)) + c; }>)
@@ -136,15 +140,15 @@ Execute slow_by_type(Type t) {
 }
 void div(Decoder& d) { sources(d, 2, width(d.type())), finish(d, slow_by_type<quotient>(d.type()), MixClass::integer); }
 void rem(Decoder& d) { sources(d, 2, width(d.type())), finish(d, slow_by_type<remainder_of>(d.type()), MixClass::integer); }
-void min(Decoder& d) {
-  sources(d, 2, width(d.type()));
-  if (d.has(".relu")) Decoder::reject("");
-  finish(d, binary_by_type<[](auto a, auto b) { return a < b ? a : b; }>(d.type()), MixClass::integer);
-}
+constexpr auto smaller = [](auto a, auto b) { return a < b ? a : b; };
 constexpr auto larger = [](auto a, auto b) { return a > b ? a : b; };
-void max(Decoder& d) {
-  sources(d, 2, width(d.type()));
-  finish(d, binary_by_type<larger>(d.type()), MixClass::integer);
+constexpr auto smaller_relu = [](auto a, auto b) { return larger(smaller(a, b), decltype(a)(0)); };
+constexpr auto larger_relu = [](auto a, auto b) { return larger(larger(a, b), decltype(a)(0)); };
+void min(Decoder& d) { sources(d, 2, width(d.type())), finish(d, binary_by_type<smaller>(d.type()), MixClass::integer); }
+void max(Decoder& d) { sources(d, 2, width(d.type())), finish(d, binary_by_type<larger>(d.type()), MixClass::integer); }
+void limit_relu(Decoder& d) {
+  sources(d, 2, 4);
+  finish(d, d.statement->op[1] == 'i' ? binary<s32, s32, s32, smaller_relu> : binary<s32, s32, s32, larger_relu>, MixClass::integer);
 }
 void neg(Decoder& d) {
   sources(d, 1, width(d.type())), finish(d, unary_by_width<[](auto a) { return decltype(a)(0 - a); }>(width(d.type())), MixClass::integer);
@@ -258,39 +262,18 @@ void dp2a(Decoder& d) {
 template <class T, auto F>
 constexpr auto both = [](u32 a, u32 b) { return u32{u16(F(T(u16(a)), T(u16(b))))} | u32{u16(F(T(u16(a >> 16)), T(u16(b >> 16))))} << 16; };
 constexpr auto plus_of = [](auto a, auto b) { return decltype(a)(a + b); };
-constexpr auto smaller = [](auto a, auto b) { return a < b ? a : b; };
 void packed(Decoder& d) {
   sources(d, 2, 4);
   const char which = d.statement->op[1];  // add, min, max
-  const bool s = d.has(".s16x2");
-  finish(d,
-         which == 'd'   ? binary<u32, u32, u32, both<u16, plus_of>>
-         : which == 'i' ? (s ? binary<u32, u32, u32, both<s16, smaller>> : binary<u32, u32, u32, both<u16, smaller>>)
-                        : (s ? binary<u32, u32, u32, both<s16, larger>> : binary<u32, u32, u32, both<u16, larger>>),
-         MixClass::integer);
+  const bool s = d.has(".s16x2"), relu = d.has(".relu");
+  Execute fn = nullptr;
+  if (which == 'd') fn = binary<u32, u32, u32, both<u16, plus_of>>;
+  else if (which == 'i' && relu) fn = binary<u32, u32, u32, both<s16, smaller_relu>>;
+  else if (which == 'i') fn = s ? binary<u32, u32, u32, both<s16, smaller>> : binary<u32, u32, u32, both<u16, smaller>>;
+  else if (relu) fn = binary<u32, u32, u32, both<s16, larger_relu>>;
+  else fn = s ? binary<u32, u32, u32, both<s16, larger>> : binary<u32, u32, u32, both<u16, larger>>;
+  finish(d, fn, MixClass::integer);
 }
-// Bytes: c plus (for .add) or else the four absolute differences.
-void absolute4(Warp& w, const Instr& i) {
-  const u32 *a = reg<u32>(w, i.a), *b = reg<u32>(w, i.b), *c = reg<u32>(w, i.c);
-  each<u32>(w, i.d, [&](int l) {
-    u32 sum = c[l], word = 0;
-    for (int k = 0; k < 32; k += 8) {
-      const s32 x = i.option2 ? s32(s8(a[l] >> k)) : s32(a[l] >> k & 255), y = i.option2 ? s32(s8(b[l] >> k)) : s32(b[l] >> k & 255);
-      const u32 difference = u32(x < y ? y - x : x - y);
-      sum += difference;
-      word |= (difference & 255) << k;
-    }
-    return i.option ? sum : word;
-  });
-}
-void vabsdiff4(Decoder& d) {
-  sources(d, 3, 4);
-  d.i.option = d.has(".add");
-  d.i.option2 = d.type(1) == Type::s32;
-  if (d.type(1) != d.type(2)) Decoder::reject("operands of different signs");
-  finish(d, absolute4, MixClass::integer);
-}
-
 #define INTEGER "(.s16|.u16|.s32|.u32|.s64|.u64)"
 constexpr Row rows[] = {
     {"add" INTEGER, add},
@@ -300,9 +283,11 @@ constexpr Row rows[] = {
     {"mul(.lo|.hi)" INTEGER, mul},
     {"mul.wide(.s16|.u16|.s32|.u32)", mul},
     {"mad(.lo|.hi)" INTEGER, mad},
+    {"mad.hi.sat.s32", mad},
     {"mad.wide(.s16|.u16|.s32|.u32)", mad},
     {"mul24(.lo|.hi)(.s32|.u32)", mul24},
     {"mad24(.lo|.hi)(.s32|.u32)", mul24},
+    {"mad24.hi.sat.s32", mul24},
     {"div" INTEGER, div},
     {"rem" INTEGER, rem},
     {"min" INTEGER, min},
@@ -319,7 +304,12 @@ constexpr Row rows[] = {
     {"add(.s16x2|.u16x2)", packed},
     {"min(.s16x2|.u16x2)", packed},
     {"max(.s16x2|.u16x2)", packed},
-    {"vabsdiff4.u32(.u32|.s32)(.u32|.s32){.add}", vabsdiff4},
+    {"min{.relu}.s16x2{.relu}", packed},
+    {"max{.relu}.s16x2{.relu}", packed},
+    {"min.relu.s32", limit_relu},
+    {"min.s32.relu", limit_relu},
+    {"max.relu.s32", limit_relu},
+    {"max.s32.relu", limit_relu},
     {"dp4a(.s32|.u32)(.s32|.u32)", dp4a},
     {"dp2a(.lo|.hi)(.s32|.u32)(.s32|.u32)", dp2a},
 };

@@ -4,19 +4,38 @@
 namespace cudanalyst::isa {
 namespace {
 
+using uint128 = unsigned __int128;
+
+// Slots are aligned for 32 lanes of 16 bytes, but not for vector code of this type.
+template <class F>
+void each_wide(Warp& w, u32 slot, F f) {
+  uint128* d = reg<uint128>(w, slot);
+  for (u32 rest = w.mask; rest; rest &= rest - 1) {
+    const int l = __builtin_ctz(rest);
+    d[l] = f(l);
+  }
+}
+
 template <class T>
 void copy(Warp& w, const Instr& i) {
   unary<T, T, [](T a) { return a; }>(w, i);
 }
 
+void copy_wide(Warp& w, const Instr& i) {
+  const uint128* a = reg<uint128>(w, i.a);
+  each_wide(w, i.d, [&](int l) { return a[l]; });
+}
+
 template <class Wide, class Narrow>
 void pack(Warp& w, const Instr& i) {
   constexpr int n = sizeof(Wide) / sizeof(Narrow);
-  each<Wide>(w, i.d, [&](int l) {
+  const auto join = [&](int l) {
     Wide result = 0;
     for (int k = 0; k < n; ++k) result |= static_cast<Wide>(reg<Narrow>(w, i.v[k])[l]) << (8 * sizeof(Narrow) * static_cast<unsigned>(k));
     return result;
-  });
+  };
+  if constexpr (sizeof(Wide) == 16) each_wide(w, i.d, join);
+  else each<Wide>(w, i.d, join);
 }
 template <class Wide, class Narrow>
 void unpack(Warp& w, const Instr& i) {
@@ -54,6 +73,11 @@ void vector_move(Decoder& d) {
   if (n == 8 && part == 4) fn = from ? pack<u64, u32> : unpack<u64, u32>;
   else if (n == 8 && part == 2) fn = from ? pack<u64, u16> : unpack<u64, u16>;
   else if (n == 4 && part == 2) fn = from ? pack<u32, u16> : unpack<u32, u16>;
+  else if (n == 8 && part == 1) fn = from ? pack<u64, u8> : unpack<u64, u8>;
+  else if (n == 4 && part == 1) fn = from ? pack<u32, u8> : unpack<u32, u8>;
+  else if (n == 2 && part == 1) fn = from ? pack<u16, u8> : unpack<u16, u8>;
+  else if (n == 16 && part == 8) fn = from ? pack<uint128, u64> : unpack<uint128, u64>;
+  else if (n == 16 && part == 4) fn = from ? pack<uint128, u32> : unpack<uint128, u32>;
   finish(d, fn, MixClass::other);
 }
 
@@ -86,11 +110,11 @@ void mov(Decoder& d) {
     return finish(d, clock, MixClass::other);
   }
   d.i.a = d.source(1, n);
-  finish(d, n == 2 ? copy<u16> : n == 4 ? copy<u32> : copy<u64>, MixClass::other);
+  finish(d, n == 1 ? copy<u8> : n == 2 ? copy<u16> : n == 4 ? copy<u32> : n == 8 ? copy<u64> : copy_wide, MixClass::other);
 }
 
 constexpr Row rows[] = {
-    {"mov(.pred|.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64|.f16)", mov},
+    {"mov(.pred|.b8|.b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64|.f16|.f16x2|.bf16|.bf16x2|.b128)", mov},
 };
 }  // namespace
 

@@ -312,6 +312,7 @@ u32 Decoder::special(Special what, unsigned bytes) {
 u32 Decoder::target(const Operand& o, unsigned bytes) {
   if (o.kind == Operand::sink) return take(bytes);
   if (o.kind != Operand::reg) reject("its destination is no register");
+  if (!o.text.empty()) reject("a part of a register");
   if (register_bytes(o.index) != bytes) reject("its destination has another width");
   return register_slot(o.index);
 }
@@ -322,6 +323,7 @@ u32 Decoder::source(const Operand& o, unsigned bytes) {
   if (o.negated) reject("a negated operand");
   switch (o.kind) {
     case Operand::reg:
+      if (!o.text.empty()) reject("a part of a register");
       if (register_bytes(o.index) != bytes) reject("a source has another width");
       return register_slot(o.index);
     case Operand::integer: return constant(static_cast<u64>(o.value), bytes);

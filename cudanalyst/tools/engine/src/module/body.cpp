@@ -235,6 +235,7 @@ Operand BodyParser::operand() {
   } else if (const auto reg = find_register(t.text)) {
     o.kind = Operand::reg;
     o.index = *reg;
+    if (lex_.peek().kind == Token::directive) o.text = lex_.next().text;  // the part of it that a video instruction takes
   } else if (const Variable* v = find_variable(t.text)) {
     o.kind = Operand::variable;
     o.base = v;

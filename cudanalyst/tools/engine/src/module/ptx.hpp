@@ -50,7 +50,7 @@ struct Operand {
   uint32_t index = 0;         // register number, or the first part
   int64_t value = 0;          // literal bits, or offset
   const Variable* base = nullptr;
-  std::string_view text;  // name
+  std::string_view text;  // name, or the part of a register
 };
 
 struct Statement {
