@@ -22,16 +22,20 @@ void write_finding_counts();
 
 // racecheck: ordering.
 void race_start_block(Block& b);
-void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block);
+// `handed`: what threads knew that arrived without waiting, gathered by race_arrive.
+void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block, const std::shared_ptr<Knowledge>& handed);
+void race_arrive(Warp& w, u32 lanes, std::shared_ptr<Knowledge>& handed);
 void race_warp_sync(Warp& w, u32 lanes);
-void race_fence(Warp& w, u32 lanes);
+void race_fence(Warp& w, u32 lanes, bool narrow);
 void race_start_cluster(const std::vector<Block*>& blocks);
 void race_cluster_arrive(Warp& w, u32 lanes, bool release);
 void race_cluster_complete(Cluster& c);
 void race_cluster_wait(Warp& w, u32 lanes);
 void race_block_end(Block& b);
-// A strong access to a location: release publishes, acquire takes over what was published there.
-void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release);
+// A strong access to a location: release publishes, acquire takes over what was published there. `narrow`: among threads of the block alone.
+void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release, bool narrow);
+// An mbarrier's phase is over: what arrivals published goes to those who wait for it, under key | 1.
+void race_phase_completed(u64 key);
 // `pattern`, where it is not null: all lanes access a word each, in these patterns of eight.
 void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern);
 void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes);

@@ -49,16 +49,18 @@ constexpr u32 strong_write = 1u << 24, split_cell = 1u << 25, pc_mask = 0xffffff
 using Signed = s32 __attribute__((vector_size(32)));
 constexpr u32 strong_read = 0x8000, read_pc_mask = 0x7fff;
 
+// What releases left at a location: for everybody, and by block for threads of that block alone.
 struct Published {
-  std::shared_ptr<Knowledge> knowledge;
+  std::shared_ptr<Knowledge> wide;
+  std::map<u64, std::shared_ptr<Knowledge>> narrow;
 };
 
 struct Race {
   LaunchState* launch = nullptr;
-  u32 clock = 1;                                                  // highest clock in use
-  u32 floor = 1;                                                  // of the launch: earlier clocks are other launches
-  std::unordered_map<u64, std::shared_ptr<Knowledge>> published;  // by location
-  std::unordered_map<const void*, Parts> bytes;                   // cells that were accessed by parts, byte by byte
+  u32 clock = 1;                                 // highest clock in use
+  u32 floor = 1;                                 // of the launch: earlier clocks are other launches
+  std::unordered_map<u64, Published> published;  // by location
+  std::unordered_map<const void*, Parts> bytes;  // cells that were accessed by parts, byte by byte
 };
 Race& race() {
   static auto* instance = new Race;
@@ -300,10 +302,23 @@ void race_start_block(Block& b) {
       w.fence_clock[l] = w.cluster_clock[l] = 0;
       w.known[l].reset();
       w.fenced[l].reset();
+      w.fenced_narrow[l].reset();
     }
 }
 
-void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
+void race_arrive(Warp& w, u32 lanes, std::shared_ptr<Knowledge>& handed) {
+  auto all = handed ? std::make_shared<Knowledge>(*handed) : std::make_shared<Knowledge>();
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    merge(*all, *everything(w, l));
+    ++w.clock[l];  // what follows is not covered
+    race().clock = std::max(race().clock, w.clock[l]);
+  }
+  handed = all;
+  w.block->knowledge = true;
+}
+
+void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block, const std::shared_ptr<Knowledge>& handed) {
   Race& r = race();
   u32 highest = 0;
   if (whole_block && !b.knowledge) {
@@ -317,6 +332,7 @@ void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
   }
   std::shared_ptr<Knowledge> merged, last;
   bool several = false, all_fenced = true;
+  u32 fenced_before = UINT32_MAX;  // accesses with an earlier clock were fenced by their thread
   std::shared_ptr<Knowledge> fenced, last_fenced;
   for (Warp& w : b.warps)
     for (u32 rest = whole_block ? w.all : arrived[w.id]; rest; rest &= rest - 1) {
@@ -332,6 +348,7 @@ void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
         }
       }
       all_fenced &= w.fence_clock[l] == w.clock[l];
+      fenced_before = std::min(fenced_before, w.fence_clock[l]);
       if (w.fenced[l] && w.fenced[l] != last_fenced) {
         last_fenced = w.fenced[l];
         if (!fenced) fenced = std::make_shared<Knowledge>(*last_fenced);
@@ -344,6 +361,7 @@ void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
     b.knowledge = true;
     // Those who take part know each other; the rest of the block is as before.
     merged = merged ? std::make_shared<Knowledge>(*merged) : std::make_shared<Knowledge>();
+    if (handed) merge(*merged, *handed);
     for (Warp& w : b.warps) {
       const u32 lanes = arrived[w.id];
       if (!lanes) continue;
@@ -376,7 +394,7 @@ void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block) {
     }
   if (all_fenced && whole_block) {
     auto all = fenced ? std::make_shared<Knowledge>(*fenced) : std::make_shared<Knowledge>();
-    all->floors[block_kind | b.number] = now;
+    all->floors[block_kind | b.number] = fenced_before;
     if (merged) merge(*all, *merged);
     for (Warp& w : b.warps)
       for (auto& f : w.fenced) f = all;
@@ -419,13 +437,17 @@ void race_warp_sync(Warp& w, u32 lanes) {
   }
 }
 
-void race_fence(Warp& w, u32 lanes) {
+void race_fence(Warp& w, u32 lanes, bool narrow) {
   w.block->knowledge = true;
   for (u32 rest = lanes; rest; rest &= rest - 1) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    w.fenced[l] = everything(w, l);
+    w.fenced_narrow[l] = everything(w, l);
+    ++w.clock[l];  // what follows is not covered
+    if (narrow) continue;
+    w.fenced[l] = w.fenced_narrow[l];
     w.fence_clock[l] = w.clock[l];
   }
+  race().clock = std::max(race().clock, w.clock[__builtin_ctz(lanes)]);
 }
 
 void race_start_cluster(const std::vector<Block*>& blocks) {
@@ -532,30 +554,57 @@ void race_block_end(Block& b) {
   b.remote.reset();
 }
 
-void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release) {
+namespace {
+
+void acquire_from(Warp& w, u32 lane, const Knowledge& from) {
+  w.block->knowledge = true;
+  auto known = w.known[lane] ? std::make_shared<Knowledge>(*w.known[lane]) : std::make_shared<Knowledge>();
+  merge(*known, from);
+  w.known[lane] = known;
+}
+
+// A chain of releases keeps what came before.
+void release_to(std::shared_ptr<Knowledge>& to, const std::shared_ptr<Knowledge>& mine) {
+  if (!mine || to == mine) return;
+  if (to) {
+    auto all = std::make_shared<Knowledge>(*mine);
+    merge(*all, *to);
+    to = all;
+  } else {
+    to = mine;
+  }
+}
+
+}  // namespace
+
+void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release, bool narrow) {
   auto& published = race().published;
-  const auto found = published.find(key);
-  if (acquire && found != published.end()) {
-    w.block->knowledge = true;
-    auto known = w.known[lane] ? std::make_shared<Knowledge>(*w.known[lane]) : std::make_shared<Knowledge>();
-    merge(*known, *found->second);
-    w.known[lane] = known;
-  }
+  const u64 block = w.block->number;
+  if (acquire)
+    if (const auto found = published.find(key); found != published.end()) {
+      if (found->second.wide && !narrow) acquire_from(w, lane, *found->second.wide);
+      if (const auto own = found->second.narrow.find(block); own != found->second.narrow.end()) acquire_from(w, lane, *own->second);
+    }
   if (!release) return;
-  std::shared_ptr<Knowledge> mine = full_release ? everything(w, lane) : w.fenced[lane];
-  if (!mine) return;
-  if (found != published.end()) {
-    mine = std::make_shared<Knowledge>(*mine);
-    merge(*mine, *found->second);  // a chain of releases keeps what came before
+  const std::shared_ptr<Knowledge> all = full_release ? everything(w, lane) : w.fenced[lane];
+  const std::shared_ptr<Knowledge>& own = full_release ? all : w.fenced_narrow[lane];
+  if (all || own) {
+    Published& p = published[key];
+    if (!narrow) release_to(p.wide, all);
+    release_to(p.narrow[block], own ? own : all);
   }
-  published[key] = mine;
   if (full_release) {
     ++w.clock[lane];
     race().clock = std::max(race().clock, w.clock[lane]);
-  } else if (w.fence_clock[lane] == w.clock[lane]) {
-    // What follows is not covered by the fence.
-    ++w.clock[lane];
-    race().clock = std::max(race().clock, w.clock[lane]);
+  }
+}
+
+void race_phase_completed(u64 key) {
+  auto& published = race().published;
+  if (const auto found = published.find(key); found != published.end()) {
+    Published done = std::move(found->second);
+    published.erase(found);
+    published[key | 1] = std::move(done);
   }
 }
 
@@ -580,7 +629,7 @@ void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessS
       if (strong) {
         const u64 key = reinterpret_cast<u64>(host) + address[l];
         race_synchronise(w, l, key, i.access != Access::read && !(i.mix == MixClass::barrier),
-                         i.access != Access::write && i.mix != MixClass::barrier, i.release);
+                         i.access != Access::write && i.mix != MixClass::barrier, i.release, i.narrow && !shared);
       }
       if (i.access == Access::read) {
         // Of lanes that read the same word one after the other, the first and the last stand for all.

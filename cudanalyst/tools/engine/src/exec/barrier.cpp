@@ -40,7 +40,13 @@ void finish(Block& b, u32 id) {
         break;
       }
   }
-  if (b.context->checks & racecheck) race_barrier(b, bar.arrived, bar.expected == 0);
+  if (b.context->checks & racecheck) {
+    std::vector<u32> waiting = bar.arrived;
+    for (size_t k = 0; k < bar.passing.size(); ++k) waiting[k] &= ~bar.passing[k];
+    race_barrier(b, waiting, bar.expected == 0, bar.handed);
+    bar.handed.reset();
+    bar.passing.clear();
+  }
   u32 total = 0;
   for (const u32 lanes : bar.arrived) total += static_cast<u32>(__builtin_popcount(lanes));
   for (Warp& w : b.warps) {
@@ -108,7 +114,13 @@ void barrier_arrive(Warp& w, const Instr& i, u32 lanes, u32 id, u32 expected, bo
   bar.count += static_cast<u32>(__builtin_popcount(lanes));
   for (u32 l = 0; l < 32; ++l)
     if (lanes >> l & 1) w.barrier_id[l] = static_cast<u8>(id);
-  if (wait) w.blocked |= lanes;
+  if (wait) {
+    w.blocked |= lanes;
+  } else if (b.context->checks & racecheck) {
+    bar.passing.resize(b.warps.size());
+    bar.passing[w.id] |= lanes;
+    race_arrive(w, lanes, bar.handed);
+  }
   barrier_try_complete(b, id);
 }
 

@@ -78,7 +78,8 @@ struct alignas(64) Instr {
   u8 count = 1;  // elements of a vector
   u8 width = 0;  // bytes of a lane of the register operands of a memory access
   bool strong = false, acquire = false, release = false;
-  bool is_volatile = false;  // strong for no other reason
+  bool is_volatile = false;     // strong for no other reason
+  bool narrow = false;          // of the scope of a block
   Scope scope = Scope::system;  // of a strong access
   u8 option = 0, option2 = 0;
   MixClass mix = MixClass::other;
@@ -201,7 +202,7 @@ struct Frame {
   const Code* code = nullptr;
   Frame* parent = nullptr;
   u32 call_pc = 0, lanes = 0, depth = 0;
-  u64 local = 0;  // offset of the frame in a thread's local memory
+  u64 local = 0;         // offset of the frame in a thread's local memory
   u32 dynamic[32] = {};  // Warp::dynamic_local when the lane came in
   std::vector<Frame*> children;
 };
@@ -234,14 +235,14 @@ struct Warp {
   // Barriers.
   u32 barrier_pc[32] = {};
   u8 barrier_id[32] = {};
-  u32 dynamic_local[32] = {};  // bytes at the end of local memory that alloca has given out
+  u32 dynamic_local[32] = {};                                        // bytes at the end of local memory that alloca has given out
   u32 cluster_arrived = 0, cluster_passed = 0, cluster_waiting = 0;  // lanes at the barrier of the cluster (exec/cluster.cpp)
   // Checks.
   u32 clock[32] = {}, warp_floor[32] = {}, block_floor[32] = {}, fence_clock[32] = {};
   u32 last_store[32] = {};
   u32 cluster_clock[32] = {};  // at the arrival at the cluster's barrier
   u32 barriers_passed = 0;
-  std::shared_ptr<struct Knowledge> known[32], fenced[32];
+  std::shared_ptr<struct Knowledge> known[32], fenced[32], fenced_narrow[32];
 };
 
 struct Barrier {
@@ -250,6 +251,8 @@ struct Barrier {
   u32 count = 0;             // threads arrived, arrive included
   u32 reduction = 0;         // threads whose predicate was true
   bool active = false;
+  std::vector<u32> passing;                  // of those that arrived, who does not wait
+  std::shared_ptr<struct Knowledge> handed;  // what they knew (racecheck)
 };
 
 struct Cluster;

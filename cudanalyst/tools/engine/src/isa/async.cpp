@@ -160,7 +160,14 @@ u64* barrier_at(Warp& w, const Instr& i, u64* at, u32& lanes) {
   return nullptr;
 }
 void acts(Warp& w, u32 lane, u64 at, bool release, bool acquire) {
-  if (w.context->checks & racecheck) race_synchronise(w, lane, at, release, acquire, true);
+  if (w.context->checks & racecheck) race_synchronise(w, lane, acquire ? at | 1 : at, release, acquire, true, false);
+}
+u64 arrive_at(u64 state, u64 count);
+// The same, and those who wait for the phase learn what the arrivals published.
+u64 arrive(Warp& w, u64 at, u64 state, u64 count) {
+  const u64 after = arrive_at(state, count);
+  if ((w.context->checks & racecheck) && after >> 40 != state >> 40) race_phase_completed(at);
+  return after;
 }
 u64 arrive_at(u64 state, u64 count) {
   u64 pending = state & field, expected = state >> 20 & field, phase = state >> 40;
@@ -210,7 +217,7 @@ void mbarrier_run(Warp& w, const Instr& i) {
         watch(w, i, l, at[l], MbarrierUse::arrive, i.b == none ? 1 : reg<u32>(w, i.b)[l], state);
         acts(w, l, at[l], true, false);
         if (i.option == action_arrive_drop) state = make_state(state & field, (state >> 20 & field) - 1, state >> 40);
-        state = arrive_at(state, i.b == none ? 1 : reg<u32>(w, i.b)[l]);
+        state = arrive(w, at[l], state, i.b == none ? 1 : reg<u32>(w, i.b)[l]);
         if (i.d != none) reg<u64>(w, i.d)[l] = before;
         break;
       case action_test:
@@ -229,7 +236,7 @@ void mbarrier_run(Warp& w, const Instr& i) {
         watch(w, i, l, at[l], MbarrierUse::arrive, 1, state);
         async_complete(w, l, UINT32_MAX);
         acts(w, l, at[l], true, false);
-        if (i.option == action_async_arrive_noinc) state = arrive_at(state, 1);
+        if (i.option == action_async_arrive_noinc) state = arrive(w, at[l], state, 1);
         break;
     }
   }

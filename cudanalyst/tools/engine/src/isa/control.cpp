@@ -142,12 +142,13 @@ void warp_barrier(Decoder& d) {
   d.i.control = Control::warp_sync;
   finish(d, nothing, MixClass::barrier);
 }
-void fence_run(Warp& w, const Instr&) {
-  if (w.context->checks & racecheck) race_fence(w, w.mask);
+void fence_run(Warp& w, const Instr& i) {
+  if (w.context->checks & racecheck) race_fence(w, w.mask, i.narrow);
   if (w.context->launch->parallel) __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 void fence(Decoder& d) {
   d.expect_operands(0);
+  d.i.narrow = d.has(".cta");
   finish(d, fence_run, MixClass::barrier);
 }
 void nanosleep(Decoder& d) {

@@ -16,6 +16,7 @@ void memory_form(Decoder& d, const Operand& address) {
   i.acquire = d.has(".acquire") || d.has(".acq_rel");
   i.release = d.has(".release") || d.has(".acq_rel");
   i.is_volatile = d.has(".volatile");
+  i.narrow = d.has(".cta");
   i.strong = i.acquire || i.release || i.is_volatile || d.has(".relaxed") || d.has(".mmio");
   d.address(address);
   if (i.base == AddressBase::absolute && address.base) {
