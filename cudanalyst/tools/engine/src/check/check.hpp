@@ -36,13 +36,16 @@ void race_block_end(Block& b);
 void race_synchronise(Warp& w, u32 lane, u64 key, bool release, bool acquire, bool full_release, bool narrow);
 // An mbarrier's phase is over: what arrivals published goes to those who wait for it, under key | 1.
 void race_phase_completed(u64 key);
-// `pattern`, where it is not null: all lanes access a word each, in these patterns of eight.
-void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern);
+void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void race_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space);
+void race_row(Warp& w, const Instr& i, u64 first, AccessSpace space);
 void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes);
 void race_start_launch(LaunchState& l);
 void race_end_launch();
 
-void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern);
+void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void init_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space);
+void init_row(Warp& w, const Instr& i, u64 first, AccessSpace space);
 void pending_access(Warp& w, const Instr& i, const u64* address, u32 lanes);
 
 void sync_barrier_completed(Block& b, u32 id, const Instr& i);
@@ -57,6 +60,7 @@ struct MbarrierState {
 };
 // `at`: where the engine has it. `count`: of init and arrive; for test: the phase of the state that is waited for.
 void sync_mbarrier(Warp& w, const Instr& i, u32 lane, u64 at, MbarrierUse use, u64 count, const MbarrierState& before);
+bool sync_has_mbarriers(const Block& b);
 void sync_shared_store(Warp& w, const Instr& i, const u64* address, u32 lanes, Block& owner);
 void sync_bad_mask(Warp& w, const Instr& i, u32 lane, u32 mask, u32 bad, const char* why);
 

@@ -21,83 +21,150 @@ Block& owner_of(const Warp& w) { return w.context->owner ? *w.context->owner : *
 
 }  // namespace
 
+namespace {
+
+bool eights_of(const u64* address, Eights& e) {
+  u32 low[32];
+  u64 high = 0;
+  for (int l = 0; l < 32; ++l) low[l] = static_cast<u32>(address[l]);
+  for (int l = 0; l < 32; ++l) high |= (address[l] ^ address[0]) >> 32;
+  if (high) return false;
+  for (int g = 0; g < 4; ++g) {
+    e.address[g] = address[8 * g];
+    e.part[g] = pattern_of(load_eight(low + 8 * g));
+    if (e.part[g] == Pattern::scattered) return false;
+  }
+  return true;
+}
+
+bool in_a_row(const u64* address, u64 size) {
+  u64 apart = 0;
+  for (u64 l = 1; l < 32; ++l) apart |= address[l] ^ (address[0] + l * size);
+  return apart == 0;
+}
+
+}  // namespace
+
+namespace {
+
+// Pending copies and mbarriers in shared memory: rare, and looked for by address.
+bool watched(const Warp& w, const Instr& i, AccessSpace space) {
+  if (space != AccessSpace::shared || i.access == Access::none) return false;
+  const Block& b = *w.block;
+  return b.pending_total || ((w.context->checks & synccheck) && i.access != Access::read && sync_has_mbarriers(b));
+}
+void watch(Warp& w, const Instr& i, const u64* address) {
+  if (w.block->pending_total) pending_access(w, i, address, UINT32_MAX);
+  if ((w.context->checks & synccheck) && i.access != Access::read) sync_shared_store(w, i, address, UINT32_MAX, *w.block);
+}
+
+}  // namespace
+
 void observe(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
   Context& c = *w.context;
   if (c.profile) return profile_access(w, i, address, lanes, space);
-  if (space == AccessSpace::shared && owner_of(w).pending_total && i.access != Access::none) pending_access(w, i, address, lanes);
-  Pattern pattern[4];
-  const bool words = lanes == UINT32_MAX && i.bytes == 4 && i.count == 1 && space != AccessSpace::local && !i.strong;
-  if (words) {
-    u32 low[32];
-    for (int l = 0; l < 32; ++l) low[l] = static_cast<u32>(address[l]);
-    u64 high = 0;
-    for (int l = 0; l < 32; ++l) high |= (address[l] ^ address[0]) >> 32;
-    for (int g = 0; g < 4; ++g) pattern[g] = high ? Pattern::scattered : pattern_of(load_eight(low + 8 * g));
+  if (lanes == UINT32_MAX && space != AccessSpace::local && !i.strong && !c.owner) {
+    const u32 size = u32{i.bytes} * i.count;
+    if (size != 4 && in_a_row(address, size)) return observe_row(w, i, address[0], space);
+    Eights e;
+    if (size == 4 && eights_of(address, e)) return observe_eights(w, i, e, space);
   }
-  if (c.checks & initcheck) init_access(w, i, address, lanes, space, words ? pattern : nullptr);
-  if ((c.checks & racecheck) && space != AccessSpace::local) race_access(w, i, address, lanes, space, words ? pattern : nullptr);
+  if (space == AccessSpace::shared && owner_of(w).pending_total && i.access != Access::none) pending_access(w, i, address, lanes);
+  if (c.checks & initcheck) init_access(w, i, address, lanes, space);
+  if ((c.checks & racecheck) && space != AccessSpace::local) race_access(w, i, address, lanes, space);
   if ((c.checks & synccheck) && i.access != Access::read) {
     sync_store(w, i, lanes);
     if (space == AccessSpace::shared) sync_shared_store(w, i, address, lanes, owner_of(w));
   }
 }
 
-void observe_words(Warp& w, const Instr& i, const u64* address, const Pattern* pattern, AccessSpace space) {
+void observe_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space) {
   Context& c = *w.context;
-  if (c.profile) return profile_access(w, i, address, UINT32_MAX, space);
-  if (space == AccessSpace::shared && w.block->pending_total) pending_access(w, i, address, UINT32_MAX);
-  if (c.checks & initcheck) init_access(w, i, address, UINT32_MAX, space, pattern);
-  if (c.checks & racecheck) race_access(w, i, address, UINT32_MAX, space, pattern);
-  if ((c.checks & synccheck) && i.access != Access::read) {
-    sync_store(w, i, UINT32_MAX);
-    if (space == AccessSpace::shared) sync_shared_store(w, i, address, UINT32_MAX, owner_of(w));
+  if (c.profile || watched(w, i, space)) {
+    u64 address[32];
+    e.expand(address);
+    if (c.profile) return profile_access(w, i, address, UINT32_MAX, space);
+    watch(w, i, address);
   }
+  if (c.checks & initcheck) init_eights(w, i, e, space);
+  if (c.checks & racecheck) race_eights(w, i, e, space);
+  if ((c.checks & synccheck) && i.access != Access::read) sync_store(w, i, UINT32_MAX);
+}
+
+void observe_row(Warp& w, const Instr& i, u64 first, AccessSpace space) {
+  Context& c = *w.context;
+  const u64 size = u64{i.bytes} * i.count;
+  if (c.profile || watched(w, i, space)) {
+    u64 address[32];
+    for (u64 l = 0; l < 32; ++l) address[l] = first + l * size;
+    if (c.profile) return profile_access(w, i, address, UINT32_MAX, space);
+    watch(w, i, address);
+  }
+  if (c.checks & initcheck) init_row(w, i, first, space);
+  if (c.checks & racecheck) race_row(w, i, first, space);
+  if ((c.checks & synccheck) && i.access != Access::read) sync_store(w, i, UINT32_MAX);
 }
 
 namespace {
 
+// One byte for each byte of memory: 1 where it has been written.
+u8* shadow_of(const Warp& w, AccessSpace space) {
+  return space == AccessSpace::global ? memory::layout().init - memory::layout().base : owner_of(w).shared_init.data();
+}
+
 constexpr u32 one = 0x01010101;
 constexpr Eight ones = {one, one, one, one, one, one, one, one};
 
-// True when that was all: words in patterns, written, or read and all initialised.
-bool init_words(u8* shadow, const Instr& i, const u64* address, const Pattern* pattern) {
-  if (i.access == Access::write) {
-    for (int g = 0; g < 4; ++g) {
-      if (pattern[g] == Pattern::row) std::memcpy(shadow + address[8 * g], &ones, 32);
-      else
-        for (int l = 8 * g; l < 8 * g + 8; ++l) std::memcpy(shadow + address[l], &ones, 4);
-    }
-    return true;
-  }
-  if (i.access != Access::read) return false;
-  Eight wrong{};
-  u32 odd = 0;
-  for (int g = 0; g < 4; ++g) {
-    u32 word;
-    if (pattern[g] == Pattern::row) {
-      Eight words;
-      std::memcpy(&words, shadow + address[8 * g], 32);
-      wrong |= words ^ ones;
-    } else {
-      const int step = pattern[g] == Pattern::same ? 8 : 1;
-      for (int l = 8 * g; l < 8 * g + 8; l += step) {
-        std::memcpy(&word, shadow + address[l], 4);
-        odd |= word ^ one;
-      }
-    }
-  }
-  return odd == 0 && all_zero(wrong);
-}
-
 }  // namespace
 
-void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space, const Pattern* pattern) {
+void init_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space) {
+  u8* shadow = shadow_of(w, space);
+  if (i.access == Access::write) {
+    for (int g = 0; g < 4; ++g) std::memcpy(shadow + e.address[g], &ones, e.part[g] == Pattern::row ? 32 : 4);
+    return;
+  }
+  Eight wrong{};
+  u32 odd = i.access == Access::atomic;
+  for (int g = 0; g < 4; ++g) {
+    if (e.part[g] == Pattern::row) {
+      Eight words;
+      std::memcpy(&words, shadow + e.address[g], 32);
+      wrong |= words ^ ones;
+    } else {
+      u32 word;
+      std::memcpy(&word, shadow + e.address[g], 4);
+      odd |= word ^ one;
+    }
+  }
+  if (odd == 0 && all_zero(wrong)) return;
+  u64 address[32];
+  e.expand(address);
+  init_access(w, i, address, UINT32_MAX, space);
+}
+
+void init_row(Warp& w, const Instr& i, u64 first, AccessSpace space) {
+  const u64 size = u64{i.bytes} * i.count;
+  u8* shadow = shadow_of(w, space) + first;
+  if (i.access == Access::write) {
+    std::memset(shadow, 1, 32 * size);
+    return;
+  }
+  Eight wrong{};
+  for (u64 k = 0; k < size; ++k) {
+    Eight words;
+    std::memcpy(&words, shadow + 32 * k, 32);
+    wrong |= words ^ ones;
+  }
+  if (i.access == Access::read && all_zero(wrong)) return;
+  u64 address[32];
+  for (u64 l = 0; l < 32; ++l) address[l] = first + l * size;
+  init_access(w, i, address, UINT32_MAX, space);
+}
+
+void init_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
   const u32 size = u32{i.bytes} * i.count;
   Block& b = *w.block;
-  u8* base = space == AccessSpace::global   ? memory::layout().init - memory::layout().base
-             : space == AccessSpace::shared ? owner_of(w).shared_init.data()
-                                            : nullptr;
-  if (pattern && init_words(base, i, address, pattern)) return;
+  u8* base = space == AccessSpace::local ? nullptr : shadow_of(w, space);
   const auto shadow = [&](u32 l) { return base ? base + address[l] : b.local_init + (u64{w.id} * 32 + l) * b.local_stride + address[l]; };
   if (i.access == Access::write) {
     for (u32 rest = lanes; rest; rest &= rest - 1) {

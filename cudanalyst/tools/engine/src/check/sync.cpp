@@ -167,6 +167,8 @@ void sync_mbarrier(Warp& w, const Instr& i, u32 lane, u64 at, MbarrierUse use, u
   }
 }
 
+bool sync_has_mbarriers(const Block& b) { return b.sync->live_mbarriers != 0; }
+
 void sync_shared_store(Warp& w, const Instr& i, const u64* address, u32 lanes, Block& owner) {
   SyncState& s = state_of(owner);
   if (!s.live_mbarriers || i.mix == MixClass::barrier) return;

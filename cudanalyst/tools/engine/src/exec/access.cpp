@@ -187,14 +187,7 @@ u8* resolve_row(Warp& w, const Instr& i) {
   }
   const u64 size = u64{32} << shift, at = first - low;
   if (bytes < size || at > bytes - size || (first & (i.bytes - 1u))) return nullptr;
-  if (c.observing) {
-    u64 address[32];
-    const u64 seen = space == AccessSpace::shared ? at : first;
-    for (u64 l = 0; l < 32; ++l) address[l] = seen + (l << shift);
-    constexpr Pattern rows[4] = {Pattern::row, Pattern::row, Pattern::row, Pattern::row};
-    if (i.bytes == 4 && !i.strong) observe_words(w, i, address, rows, space);
-    else observe(w, i, address, UINT32_MAX, space);
-  }
+  if (c.observing) observe_row(w, i, space == AccessSpace::shared ? at : first, space);
   return reinterpret_cast<u8*>(host + at);
 }
 

@@ -7,8 +7,9 @@ namespace cudanalyst {
 
 // Checks and profile; addresses are device addresses (global) or offsets (shared, local). Returns the lanes that may go on.
 void observe(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
-// The same for 32 lanes with a word each, of which the pattern of every eight lanes is known.
-void observe_words(Warp& w, const Instr& i, const u64* address, const Pattern* pattern, AccessSpace space);
+// The same for 32 lanes with a word each, and for 32 lanes side by side.
+void observe_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space);
+void observe_row(Warp& w, const Instr& i, u64 first, AccessSpace space);
 u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes);
 
 void lane_addresses(Warp& w, const Instr& i, u64* address);

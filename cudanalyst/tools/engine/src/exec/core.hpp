@@ -239,6 +239,7 @@ struct Warp {
   u32 cluster_arrived = 0, cluster_passed = 0, cluster_waiting = 0;  // lanes at the barrier of the cluster (exec/cluster.cpp)
   // Checks.
   u32 clock[32] = {}, warp_floor[32] = {}, block_floor[32] = {}, fence_clock[32] = {};
+  bool together = false;  // clocks and floors of all lanes are known to be alike
   u32 last_store[32] = {};
   u32 cluster_clock[32] = {};  // at the arrival at the cluster's barrier
   u32 barriers_passed = 0;
@@ -281,7 +282,8 @@ struct Block {
   u8* local_init = nullptr;
   u32 pending_total = 0;
   u32 clock_base = 0;
-  bool knowledge = false;  // some lane has Warp::known or Warp::fenced
+  bool knowledge = false;                    // some lane has Warp::known or Warp::fenced
+  std::shared_ptr<struct SplitCells> split;  // of shared_race
   std::shared_ptr<struct SyncState> sync;
   std::shared_ptr<struct RemoteAccesses> remote;  // by other blocks of the cluster to this one's shared memory
 };

@@ -32,9 +32,20 @@ inline Pattern pattern_of(Eight address) {
   return all_zero(address ^ address[0]) ? Pattern::same : Pattern::scattered;
 }
 
+// Words of 32 lanes, of which each eight are at one place or side by side.
+struct Eights {
+  u64 address[4];  // of the first lane of each
+  Pattern part[4];
+
+  void expand(u64* to) const {
+    for (u64 l = 0; l < 32; ++l) to[l] = address[l / 8] + (part[l / 8] == Pattern::row ? l % 8 * 4 : 0);
+  }
+};
+
 struct Shape {
-  bool valid;   // all lanes were there
-  Pattern all;  // of every eight lanes alike, else scattered
+  bool valid;      // all lanes were there
+  bool scattered;  // some eight are neither at one place nor in a row
+  Pattern all;     // of every eight lanes alike, else scattered
   Pattern part[4];
   u32 low, high, bits;
 };
@@ -52,6 +63,8 @@ inline void take_shape(const u32* address, Shape& s) {
   s.bits = bits;
   for (int g = 0; g < 4; ++g) s.part[g] = pattern_of(load_eight(address + 8 * g));
   s.all = s.part[0] == s.part[1] && s.part[0] == s.part[2] && s.part[0] == s.part[3] ? s.part[0] : Pattern::scattered;
+  s.scattered =
+      s.part[0] == Pattern::scattered || s.part[1] == Pattern::scattered || s.part[2] == Pattern::scattered || s.part[3] == Pattern::scattered;
   s.valid = true;
 }
 

@@ -112,10 +112,16 @@ inline bool within(Warp& w, const Instr& i, Shape& s) {
   const s64 low = s64{s.low} + i.offset, high = s64{s.high} + i.offset + 4;
   if (low < 0 || high > static_cast<s64>(w.block->shared_bytes) || ((s.bits | static_cast<u64>(i.offset)) & 3)) return false;
   if (w.context->observing) {
-    u64 at[32];
     const u32* a = reg<u32>(w, i.a);
-    for (int l = 0; l < 32; ++l) at[l] = a[l] + static_cast<u64>(i.offset);
-    observe_words(w, i, at, s.part, AccessSpace::shared);
+    const u64 offset = static_cast<u64>(i.offset);
+    if (s.scattered) {
+      u64 at[32];
+      for (int l = 0; l < 32; ++l) at[l] = a[l] + offset;
+      observe(w, i, at, UINT32_MAX, AccessSpace::shared);
+    } else {
+      observe_eights(w, i, {{a[0] + offset, a[8] + offset, a[16] + offset, a[24] + offset}, {s.part[0], s.part[1], s.part[2], s.part[3]}},
+                     AccessSpace::shared);
+    }
   }
   return true;
 }
