@@ -32,6 +32,12 @@ struct Config {
 
 const Config& config();
 
+// What the program has set of the device (cudaDeviceSetLimit) and launches heed.
+struct DeviceLimits {
+  size_t stack_bytes = 1024, heap_bytes = size_t{8} << 20;
+};
+DeviceLimits& device_limits();
+
 // One line of the report; `json` is a complete object without newline. Thread-safe, flushed. Does nothing without a report.
 void report_line(std::string_view json);
 // Appends `text` as a JSON string literal with quotes; control characters and invalid UTF-8 are escaped.
@@ -62,9 +68,12 @@ enum Error : int {
 // Device memory. Device addresses lie in a range that the host cannot touch (PROT_NONE), so a host dereference of a device pointer
 // faults as on a GPU; the same bytes are mapped at another address for the engine. Managed memory is readable at its own address.
 namespace memory {
-enum class Kind { device, managed, global_variable, constant_variable };
+// `heap`: by malloc() in device code, out of the host API's reach.
+enum class Kind { device, managed, global_variable, constant_variable, heap };
 // 0 when out of memory. Allocations are 256-byte aligned, separated by a gap that belongs to none, never reused while check mode is on.
 uint64_t allocate(size_t bytes, Kind kind, std::string_view name = {}, size_t align = 256);
+// For malloc() in device code: 0 beyond the limit of the heap.
+uint64_t allocate_on_heap(size_t bytes);
 // success; invalid_value for a pointer that is not the start of a live allocation (memcheck reports double and wrong frees).
 Error release(uint64_t address);
 struct Allocation {
@@ -85,6 +94,10 @@ Error write(uint64_t to, const void* from, size_t bytes);
 Error read(void* to, uint64_t from, size_t bytes);
 Error copy(uint64_t to, uint64_t from, size_t bytes);
 Error fill(uint64_t to, uint8_t value, size_t bytes);
+// Makes the pages of host memory device memory too: the device address of the first page, or 0. `take_back` undoes it.
+uint64_t adopt(uint64_t host, size_t bytes);
+void take_back(uint64_t device, uint64_t host, size_t bytes);
+uint64_t offset_in_page(uint64_t host);
 size_t free_bytes();
 // "name[bytes B] + offset", or where it lies relative to the nearest allocation.
 std::string describe(uint64_t address);

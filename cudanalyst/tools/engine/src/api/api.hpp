@@ -23,6 +23,9 @@ using Guard = std::lock_guard<std::recursive_mutex>;
 
 // First thing in a call that needs the device: sets the engine up, and gives the error that a fault has left for good, else 0.
 int enter();
+// The same for a runtime call, which also makes the primary context the thread's, and for a driver call, which needs a context.
+int enter_runtime();
+int enter_driver();
 // Last thing in a runtime call: notes a failure as the thread's last error. `function` is the call's name.
 cudaError_t finish(int error, const char* function = __builtin_FUNCTION());
 
@@ -30,7 +33,7 @@ cudaError_t finish(int error, const char* function = __builtin_FUNCTION());
 template <typename Body>
 cudaError_t runtime_call(Body&& body, const char* function = __builtin_FUNCTION()) {
   Guard guard(api_mutex());
-  if (int broken = enter()) return finish(broken, function);
+  if (int broken = enter_runtime()) return finish(broken, function);
   return finish(body(), function);
 }
 
@@ -39,7 +42,7 @@ CUresult driver_error(int error);
 template <typename Body>
 CUresult driver_call(Body&& body) {
   Guard guard(api_mutex());
-  if (int broken = enter()) return driver_error(broken);
+  if (int broken = enter_driver()) return driver_error(broken);
   return driver_error(body());
 }
 

@@ -86,6 +86,17 @@ int copy(const CopyCall& call) {
                          call.from_pitch, direction(to_device, from_device), stream});
 }
 
+int copy_batch(const char* caller, void* const* to, const void* const* from, const size_t* sizes, size_t count, const void* attributes,
+               const size_t* first, size_t attribute_count, cudaStream_t stream) {
+  if (!to || !from || !sizes || !count || !attributes || !first || !attribute_count || attribute_count > count || first[0]) return invalid_value;
+  if (!stream || stream == cudaStreamLegacy) return invalid_value;  // a batch has no place on the legacy stream
+  for (size_t k = 0; k < count; k++)
+    if (!sizes[k]) return invalid_value;
+  for (size_t k = 0; k < count; k++)
+    if (int error = copy({.caller = caller, .blocking = false, .to = to[k], .from = from[k], .row_bytes = sizes[k], .stream = stream})) return error;
+  return success;
+}
+
 int fill(const FillCall& call) {
   Stream* stream = streams::find(call.stream);
   if (!stream) return cudaErrorInvalidResourceHandle;
@@ -216,6 +227,36 @@ CUDANALYST_API cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms* parameters
   return copy_3d("cudaMemcpy3DAsync", false, parameters, stream);
 }
 CUDANALYST_PER_THREAD(cudaMemcpy3DAsync, _ptsz);
+
+namespace {
+cudaError_t copy_3d_between(const char* caller, bool blocking, const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  if (!parameters) return finish(invalid_value, caller);
+  if (parameters->srcDevice || parameters->dstDevice) return finish(cudaErrorInvalidDevice, caller);
+  cudaMemcpy3DParms plain{};
+  plain.srcArray = parameters->srcArray;
+  plain.srcPos = parameters->srcPos;
+  plain.srcPtr = parameters->srcPtr;
+  plain.dstArray = parameters->dstArray;
+  plain.dstPos = parameters->dstPos;
+  plain.dstPtr = parameters->dstPtr;
+  plain.extent = parameters->extent;
+  plain.kind = cudaMemcpyDefault;
+  return copy_3d(caller, blocking, &plain, stream);
+}
+}  // namespace
+CUDANALYST_API cudaError_t cudaMemcpy3DPeer(const cudaMemcpy3DPeerParms* parameters) {
+  return copy_3d_between("cudaMemcpy3DPeer", true, parameters, nullptr);
+}
+CUDANALYST_PER_THREAD(cudaMemcpy3DPeer, _ptds);
+CUDANALYST_API cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
+  return copy_3d_between("cudaMemcpy3DPeerAsync", false, parameters, stream);
+}
+CUDANALYST_PER_THREAD(cudaMemcpy3DPeerAsync, _ptsz);
+CUDANALYST_API cudaError_t cudaMemcpyBatchAsync(void* const* to, const void* const* from, const size_t* sizes, size_t count,
+                                                cudaMemcpyAttributes* attributes, size_t* first, size_t attribute_count, cudaStream_t stream) {
+  return runtime_call([&] { return copy_batch("cudaMemcpyBatchAsync", to, from, sizes, count, attributes, first, attribute_count, stream); });
+}
+CUDANALYST_PER_THREAD(cudaMemcpyBatchAsync, _ptsz);
 
 CUDANALYST_API cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t bytes, size_t offset, cudaMemcpyKind kind) {
   return copy_symbol("cudaMemcpyToSymbol", true, true, symbol, const_cast<void*>(from), bytes, offset, kind, nullptr);

@@ -16,6 +16,10 @@ struct CopyCall {
 };
 int copy(const CopyCall& call);
 
+// Of the batched copies of either API; the attributes say when sources may be read, which here is always at once.
+int copy_batch(const char* caller, void* const* to, const void* const* from, const size_t* sizes, size_t count, const void* attributes,
+               const size_t* first, size_t attribute_count, cudaStream_t stream);
+
 struct FillCall {
   const char* caller;
   void* to;

@@ -9,6 +9,7 @@
 
 #include "api.hpp"
 #include "backend.hpp"
+#include "contexts.hpp"
 #include "contract.hpp"
 #include "errors.hpp"
 #include "streams.hpp"
@@ -81,6 +82,36 @@ void replace(const std::string& name, std::map<int, int> attributes) {
 int architecture() { return attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor); }
 const std::string& name() { return table().name; }
 
+namespace {
+size_t limits[] = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448};  // of an H200, by cudaLimit
+constexpr int no_such_limit = 3;                                            // cudaLimitDevRuntimeSyncDepth is gone
+int cache = cudaFuncCachePreferNone;
+}  // namespace
+
+int get_limit(size_t* value, int limit) {
+  if (!value || limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
+  if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+  *value = limits[limit];
+  return success;
+}
+
+int set_limit(int limit, size_t value) {
+  if (limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
+  if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+  if (int error = contract::lasting("cudaDeviceSetLimit")) return error;
+  limits[limit] = value;
+  if (limit == cudaLimitStackSize) device_limits().stack_bytes = value;
+  if (limit == cudaLimitMallocHeapSize) device_limits().heap_bytes = value;
+  return success;
+}
+
+int cache_preference() { return cache; }
+int prefer_cache(int wanted) {
+  if (wanted < cudaFuncCachePreferNone || wanted > cudaFuncCachePreferEqual) return invalid_value;
+  cache = wanted;
+  return success;
+}
+
 }  // namespace cudanalyst::device
 
 using namespace cudanalyst;
@@ -94,8 +125,6 @@ cudaError_t query(Body&& body) {
   return finish(body());
 }
 
-size_t limits[] = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448};  // of an H200, by cudaLimit
-constexpr int no_such_limit = 3;                                            // cudaLimitDevRuntimeSyncDepth is gone
 unsigned device_flags = cudaDeviceScheduleAuto;
 }  // namespace
 
@@ -106,15 +135,41 @@ CUDANALYST_API cudaError_t cudaGetDevice(int* device) {
   return query([&]() -> int { return device ? (*device = 0, success) : invalid_value; });
 }
 CUDANALYST_API cudaError_t cudaSetDevice(int device) {
-  return query([&]() -> int { return device == 0 ? static_cast<int>(success) : cudaErrorInvalidDevice; });
+  return query([&]() -> int {
+    if (device) return cudaErrorInvalidDevice;
+    contexts::use_primary();
+    return success;
+  });
 }
 CUDANALYST_API cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
-CUDANALYST_API cudaError_t cudaSetValidDevices(int*, int) { return cudaSuccess; }
-CUDANALYST_API cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp*) { return cudaGetDevice(device); }
-CUDANALYST_API cudaError_t cudaSetDeviceFlags(unsigned flags) { return device_flags = flags, cudaSuccess; }
-CUDANALYST_API cudaError_t cudaGetDeviceFlags(unsigned* flags) { return *flags = device_flags, cudaSuccess; }
-CUDANALYST_API cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
-CUDANALYST_API cudaError_t cudaDriverGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
+CUDANALYST_API cudaError_t cudaSetValidDevices(int* list, int count) {
+  return query([&]() -> int {
+    for (int k = 0; list && k < count; k++)
+      if (list[k]) return cudaErrorInvalidDevice;
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return query([&]() -> int { return device && wanted ? (*device = 0, success) : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaSetDeviceFlags(unsigned flags) {
+  return query([&]() -> int {
+    const unsigned schedule = flags & cudaDeviceScheduleMask;
+    if ((flags & ~cudaDeviceMask) || (schedule & (schedule - 1))) return invalid_value;
+    device_flags = flags;
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  // A context that is set up maps host memory in any case.
+  return query([&]() -> int { return flags ? (*flags = device_flags | cudaDeviceMapHost, success) : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaRuntimeGetVersion(int* version) {
+  return query([&]() -> int { return version ? (*version = CUDART_VERSION, success) : invalid_value; });
+}
+CUDANALYST_API cudaError_t cudaDriverGetVersion(int* version) {
+  return query([&]() -> int { return version ? (*version = CUDART_VERSION, success) : invalid_value; });
+}
 
 CUDANALYST_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr id, int device) {
   return query([&]() -> int {
@@ -128,6 +183,7 @@ CUDANALYST_API cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr id,
 
 CUDANALYST_API cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return query([&]() -> int {
+    if (!can) return invalid_value;
     if (device || peer) return cudaErrorInvalidDevice;
     *can = 0;
     return success;
@@ -135,6 +191,7 @@ CUDANALYST_API cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int pee
 }
 CUDANALYST_API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return finish(cudaErrorInvalidDevice); }
 CUDANALYST_API cudaError_t cudaDeviceDisablePeerAccess(int) { return finish(cudaErrorInvalidDevice); }
+CUDANALYST_API cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) { return finish(cudaErrorInvalidDevice); }
 CUDANALYST_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   return query([&]() -> int {
     if (least) *least = 0;
@@ -155,35 +212,22 @@ CUDANALYST_API cudaError_t cudaDeviceReset() {
     if (int error = contract::host_work("cudaDeviceReset")) return error;
     // As seen on an H200: a context that a fault broke is gone for good, and the device says that it is not available.
     errors::lose_device();
+    contexts::deactivate_primary();
     return success;
   });
 }
 
 CUDANALYST_API cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
-  return runtime_call([&]() -> int {
-    if (!value || limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
-    if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
-    *value = limits[limit];
-    return success;
-  });
+  return runtime_call([&] { return device::get_limit(value, limit); });
 }
 CUDANALYST_API cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
-  return runtime_call([&]() -> int {
-    if (limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
-    if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
-    if (int error = contract::lasting("cudaDeviceSetLimit")) return error;
-    limits[limit] = value;
-    return success;
-  });
+  return runtime_call([&] { return device::set_limit(limit, value); });
 }
 CUDANALYST_API cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* value) {
-  return runtime_call([&] {
-    *value = cudaFuncCachePreferNone;
-    return 0;
-  });
+  return runtime_call([&]() -> int { return value ? (*value = static_cast<cudaFuncCache>(device::cache_preference()), success) : invalid_value; });
 }
-CUDANALYST_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache) {
-  return runtime_call([] { return 0; });
+CUDANALYST_API cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache wanted) {
+  return runtime_call([&] { return device::prefer_cache(wanted); });
 }
 CUDANALYST_API cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* value) {
   return runtime_call([&] {

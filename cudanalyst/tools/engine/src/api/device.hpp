@@ -12,4 +12,10 @@ void replace(const std::string& name, std::map<int, int> attributes);
 int architecture();  // 90 for compute capability 9.0
 const std::string& name();
 
+// cudaLimit and CUlimit, cudaFuncCache and CUfunc_cache: the identifiers are the same.
+int get_limit(size_t* value, int limit);
+int set_limit(int limit, size_t value);
+int cache_preference();
+int prefer_cache(int wanted);  // a hint, for a cache that this engine does not have
+
 }  // namespace cudanalyst::device

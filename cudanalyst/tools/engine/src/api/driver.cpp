@@ -1,4 +1,4 @@
-// The driver API: devices, contexts, modules. There is one device and one context.
+// The driver API: devices, modules, libraries, entry points. There is one device.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "backend.hpp"
+#include "contexts.hpp"
 #include "contract.hpp"
 #include "device.hpp"
 #include "errors.hpp"
@@ -18,26 +19,49 @@ using namespace cudanalyst;
 
 namespace {
 
-char context_object, *const context_address = &context_object;
-CUcontext the_context() { return reinterpret_cast<CUcontext>(context_address); }
-thread_local int context_depth = 0;
-
 template <typename Body>
-CUresult plain(Body&& body) {  // what a broken context does not stop
+CUresult plain(Body&& body) {  // needs no context, and a broken one does not stop it
   Guard guard(api_mutex());
+  if (!contexts::initialised()) return CUDA_ERROR_NOT_INITIALIZED;
   return driver_error(body());
+}
+
+template <typename T>
+int give(T* to, T value) {
+  return to ? (*to = value, success) : invalid_value;
 }
 
 int device_only(CUdevice device) { return device ? static_cast<int>(CUDA_ERROR_INVALID_DEVICE) : 0; }
 
 int load_module(void** handle, const void* data) {
+  if (!handle) return invalid_value;
   int error = success;
   Image* image = modules::load(data, error);
   *handle = image;
   return error;
 }
 
+// What a program asked to be told of compilation: the problem as the error log, and no other words.
+void write_logs(unsigned count, const CUjit_option* options, void** values, const std::string& problem) {
+  char* buffer[2] = {};
+  void** bytes[2] = {};
+  for (unsigned k = 0; k < count; k++) {
+    if (options[k] == CU_JIT_INFO_LOG_BUFFER) buffer[0] = static_cast<char*>(values[k]);
+    if (options[k] == CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES) bytes[0] = &values[k];
+    if (options[k] == CU_JIT_ERROR_LOG_BUFFER) buffer[1] = static_cast<char*>(values[k]);
+    if (options[k] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) bytes[1] = &values[k];
+  }
+  for (int which = 0; which < 2; which++) {
+    if (!bytes[which]) continue;
+    const size_t room = reinterpret_cast<size_t>(*bytes[which]);
+    const std::string text = which ? problem.substr(0, room ? room - 1 : 0) : "";
+    if (buffer[which] && room) std::memcpy(buffer[which], text.c_str(), text.size() + 1);
+    *bytes[which] = reinterpret_cast<void*>(text.empty() ? 0 : text.size() + 1);
+  }
+}
+
 int load_file(void** handle, const char* path) {
+  if (!handle || !path) return invalid_value;
   std::ifstream file(path, std::ios::binary);
   if (!file) return cudaErrorFileNotFound;
   // Kept: images refer to the text.
@@ -48,6 +72,7 @@ int load_file(void** handle, const char* path) {
 int get_function(void** handle, void* image_handle, const char* name) {
   Image* image = modules::find(image_handle);
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
+  if (!handle || !name) return invalid_value;
   int error = success;
   *handle = image->function(name, error);
   return error == invalid_device_function ? static_cast<int>(CUDA_ERROR_NOT_FOUND) : error;
@@ -56,6 +81,7 @@ int get_function(void** handle, void* image_handle, const char* name) {
 int get_global(CUdeviceptr* address, size_t* bytes, void* image_handle, const char* name) {
   Image* image = modules::find(image_handle);
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
+  if (!name || (!address && !bytes)) return invalid_value;
   Symbol found;
   if (int error = image->variable(name, found)) return error;
   if (address) *address = found.address;
@@ -81,10 +107,21 @@ void* own_symbol(const std::string& name) {
 
 }  // namespace
 
-CUDANALYST_API CUresult cuInit(unsigned flags) { return flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDriverGetVersion(int* version) { return *version = CUDA_VERSION, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDeviceGetCount(int* count) { return *count = 1, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDeviceGet(CUdevice* device, int ordinal) { return ordinal ? CUDA_ERROR_INVALID_DEVICE : (*device = 0, CUDA_SUCCESS); }
+CUDANALYST_API CUresult cuInit(unsigned flags) {
+  if (flags) return CUDA_ERROR_INVALID_VALUE;
+  contexts::initialise();
+  return CUDA_SUCCESS;
+}
+CUDANALYST_API CUresult cuDriverGetVersion(int* version) { return version ? (*version = CUDA_VERSION, CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE; }
+CUDANALYST_API CUresult cuDeviceGetCount(int* count) {
+  return plain([&] { return give(count, 1); });
+}
+CUDANALYST_API CUresult cuDeviceGet(CUdevice* device, int ordinal) {
+  return plain([&]() -> int {
+    if (!device) return invalid_value;
+    return ordinal ? static_cast<int>(CUDA_ERROR_INVALID_DEVICE) : give(device, 0);
+  });
+}
 CUDANALYST_API CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) {
   return plain([&]() -> int {
     if (int error = device_only(device)) return error;
@@ -94,10 +131,54 @@ CUDANALYST_API CUresult cuDeviceGetName(char* name, int bytes, CUdevice device) 
     return success;
   });
 }
-CUDANALYST_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
-  return std::memcpy(uuid->bytes, "cudanalyst-cpu-0", sizeof uuid->bytes), CUDA_SUCCESS;
+CUDANALYST_API CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) {
+  return plain([&]() -> int {
+    if (int error = device_only(device)) return error;
+    if (!uuid) return invalid_value;
+    std::memcpy(uuid->bytes, "cudanalyst-cpu-0", sizeof uuid->bytes);
+    return success;
+  });
 }
-CUDANALYST_API CUresult cuDeviceTotalMem(size_t* bytes, CUdevice) { return *bytes = backend().total_bytes(), CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuDeviceTotalMem(size_t* bytes, CUdevice device) {
+  return plain([&]() -> int {
+    if (int error = device_only(device)) return error;
+    return give(bytes, backend().total_bytes());
+  });
+}
+CUDANALYST_API CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) {
+  return plain([&]() -> int {
+    if (int error = device_only(device)) return error;
+    if (!major || !minor) return invalid_value;
+    *major = device::attribute(cudaDevAttrComputeCapabilityMajor);
+    *minor = device::attribute(cudaDevAttrComputeCapabilityMinor);
+    return success;
+  });
+}
+CUDANALYST_API CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) {
+  return plain([&]() -> int {
+    if (int error = device_only(device)) return error;
+    if (!properties) return invalid_value;
+    properties->maxThreadsPerBlock = device::attribute(cudaDevAttrMaxThreadsPerBlock);
+    for (int axis = 0; axis < 3; axis++) {
+      properties->maxThreadsDim[axis] = device::attribute(cudaDevAttrMaxBlockDimX + axis);
+      properties->maxGridSize[axis] = device::attribute(cudaDevAttrMaxGridDimX + axis);
+    }
+    properties->sharedMemPerBlock = device::attribute(cudaDevAttrMaxSharedMemoryPerBlock);
+    properties->totalConstantMemory = device::attribute(cudaDevAttrTotalConstantMemory);
+    properties->SIMDWidth = device::attribute(cudaDevAttrWarpSize);
+    properties->memPitch = device::attribute(cudaDevAttrMaxPitch);
+    properties->regsPerBlock = device::attribute(cudaDevAttrMaxRegistersPerBlock);
+    properties->clockRate = device::attribute(cudaDevAttrClockRate);
+    properties->textureAlign = device::attribute(cudaDevAttrTextureAlignment);
+    return success;
+  });
+}
+CUDANALYST_API CUresult cuDeviceGetPCIBusId(char* text, int bytes, CUdevice device) {
+  return plain([&]() -> int { return cudaDeviceGetPCIBusId(text, bytes, device); });
+}
+CUDANALYST_API CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) {
+  return plain([&]() -> int { return cudaDeviceGetByPCIBusId(device, text); });
+}
 CUDANALYST_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute id, CUdevice device) {
   return plain([&]() -> int {
     if (int error = device_only(device)) return error;
@@ -107,53 +188,32 @@ CUDANALYST_API CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute id, 
     return success;
   });
 }
-CUDANALYST_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice, CUdevice) { return *can = 0, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) {
-  return static_cast<CUresult>(cudaDeviceGetDefaultMemPool(pool, device));
+CUDANALYST_API CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) {
+  return plain([&]() -> int {
+    if (device || peer) return CUDA_ERROR_INVALID_DEVICE;
+    return give(can, 0);
+  });
 }
-
-CUDANALYST_API CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  return device ? CUDA_ERROR_INVALID_DEVICE : (*context = the_context(), CUDA_SUCCESS);
+CUDANALYST_API CUresult cuDeviceGetP2PAttribute(int*, CUdevice_P2PAttribute, CUdevice, CUdevice) {
+  return plain([]() -> int { return CUDA_ERROR_INVALID_DEVICE; });
 }
-CUDANALYST_API CUresult cuDevicePrimaryCtxRelease(CUdevice) { return CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice, unsigned) { return CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuDevicePrimaryCtxReset(CUdevice) { return static_cast<CUresult>(cudaDeviceReset()); }
-CUDANALYST_API CUresult cuDevicePrimaryCtxGetState(CUdevice, unsigned* flags, int* active) { return *flags = 0, *active = 1, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice device) {
-  if (device) return CUDA_ERROR_INVALID_DEVICE;
-  context_depth++;
-  return *context = the_context(), CUDA_SUCCESS;
-}
-CUDANALYST_API CUresult cuCtxDestroy(CUcontext) { return context_depth = std::max(0, context_depth - 1), CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxPushCurrent(CUcontext) { return context_depth++, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxPopCurrent(CUcontext* context) {
-  if (context_depth == 0) return CUDA_ERROR_INVALID_CONTEXT;
-  context_depth--;
-  if (context) *context = the_context();
-  return CUDA_SUCCESS;
-}
-CUDANALYST_API CUresult cuCtxSetCurrent(CUcontext context) { return context_depth = context ? 1 : 0, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxGetCurrent(CUcontext* context) { return *context = context_depth ? the_context() : nullptr, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxGetDevice(CUdevice* device) { return *device = 0, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxGetFlags(unsigned* flags) { return *flags = 0, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxGetApiVersion(CUcontext, unsigned* version) { return *version = CUDA_VERSION, CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuCtxGetLimit(size_t* value, CUlimit limit) { return driver_error(cudaDeviceGetLimit(value, static_cast<cudaLimit>(limit))); }
-CUDANALYST_API CUresult cuCtxSetLimit(CUlimit limit, size_t value) { return driver_error(cudaDeviceSetLimit(static_cast<cudaLimit>(limit), value)); }
-CUDANALYST_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
-  return driver_error(cudaDeviceGetStreamPriorityRange(least, greatest));
-}
-CUDANALYST_API CUresult cuCtxSynchronize() {
-  return driver_call([]() -> int {
-    if (int error = contract::host_wait("cuCtxSynchronize")) return error;
-    return backend().synchronize();
+CUDANALYST_API CUresult cuDeviceGetExecAffinitySupport(int* supported, CUexecAffinityType, CUdevice device) {
+  return plain([&]() -> int {
+    if (int error = device_only(device)) return error;
+    return give(supported, 0);
   });
 }
 
 CUDANALYST_API CUresult cuModuleLoadData(CUmodule* module, const void* data) {
   return driver_call([&] { return load_module(reinterpret_cast<void**>(module), data); });
 }
-CUDANALYST_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned, CUjit_option*, void**) {
-  return cuModuleLoadData(module, data);
+CUDANALYST_API CUresult cuModuleLoadDataEx(CUmodule* module, const void* data, unsigned count, CUjit_option* options, void** values) {
+  return driver_call([&]() -> int {
+    if (count && (!options || !values)) return invalid_value;
+    const int error = load_module(reinterpret_cast<void**>(module), data);
+    write_logs(count, options, values, error ? modules::last_problem() : "");
+    return error;
+  });
 }
 CUDANALYST_API CUresult cuModuleLoadFatBinary(CUmodule* module, const void* data) { return cuModuleLoadData(module, data); }
 CUDANALYST_API CUresult cuModuleLoad(CUmodule* module, const char* path) {
@@ -168,73 +228,58 @@ CUDANALYST_API CUresult cuModuleGetFunction(CUfunction* function, CUmodule modul
 CUDANALYST_API CUresult cuModuleGetGlobal(CUdeviceptr* address, size_t* bytes, CUmodule module, const char* name) {
   return driver_call([&] { return get_global(address, bytes, module, name); });
 }
-CUDANALYST_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) { return *mode = CU_MODULE_LAZY_LOADING, CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
+  return plain([&] { return give(mode, CU_MODULE_LAZY_LOADING); });
+}
 
-// A library is a module here: there is one context that it could be loaded into.
-CUDANALYST_API CUresult cuLibraryLoadData(CUlibrary* library, const void* data, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
-  return driver_call([&] { return load_module(reinterpret_cast<void**>(library), data); });
+namespace {
+struct ErrorName {
+  int code;
+  const char* name;
+};
+constexpr ErrorName error_names[] = {
+#include "driver_errors.inc"
+};
+const char* name_of(int error) {
+  for (const ErrorName& known : error_names)
+    if (known.code == error) return known.name;
+  return nullptr;
 }
-CUDANALYST_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,
-                                              unsigned) {
-  return driver_call([&] { return load_file(reinterpret_cast<void**>(library), path); });
-}
-CUDANALYST_API CUresult cuLibraryUnload(CUlibrary library) {
-  return driver_call([&] { return unload(library); });
-}
-CUDANALYST_API CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary library, const char* name) {
-  return driver_call([&] { return get_function(reinterpret_cast<void**>(kernel), library, name); });
-}
-CUDANALYST_API CUresult cuLibraryGetModule(CUmodule* module, CUlibrary library) {
-  return *module = reinterpret_cast<CUmodule>(library), CUDA_SUCCESS;
-}
-CUDANALYST_API CUresult cuLibraryGetGlobal(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
-  return driver_call([&] { return get_global(address, bytes, library, name); });
-}
-CUDANALYST_API CUresult cuLibraryGetManaged(CUdeviceptr* address, size_t* bytes, CUlibrary library, const char* name) {
-  return cuLibraryGetGlobal(address, bytes, library, name);
-}
-CUDANALYST_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
-  return *function = reinterpret_cast<CUfunction>(kernel), CUDA_SUCCESS;
-}
+}  // namespace
 
 CUDANALYST_API CUresult cuGetErrorName(CUresult error, const char** name) {
   if (!name) return CUDA_ERROR_INVALID_VALUE;
-  // Driver and runtime number their errors alike; the driver's names differ, and few are asked for.
-  switch (error) {
-    case CUDA_SUCCESS: *name = "CUDA_SUCCESS"; break;
-    case CUDA_ERROR_INVALID_VALUE: *name = "CUDA_ERROR_INVALID_VALUE"; break;
-    case CUDA_ERROR_OUT_OF_MEMORY: *name = "CUDA_ERROR_OUT_OF_MEMORY"; break;
-    case CUDA_ERROR_NOT_INITIALIZED: *name = "CUDA_ERROR_NOT_INITIALIZED"; break;
-    case CUDA_ERROR_INVALID_DEVICE: *name = "CUDA_ERROR_INVALID_DEVICE"; break;
-    case CUDA_ERROR_INVALID_CONTEXT: *name = "CUDA_ERROR_INVALID_CONTEXT"; break;
-    case CUDA_ERROR_NO_BINARY_FOR_GPU: *name = "CUDA_ERROR_NO_BINARY_FOR_GPU"; break;
-    case CUDA_ERROR_INVALID_PTX: *name = "CUDA_ERROR_INVALID_PTX"; break;
-    case CUDA_ERROR_FILE_NOT_FOUND: *name = "CUDA_ERROR_FILE_NOT_FOUND"; break;
-    case CUDA_ERROR_INVALID_HANDLE: *name = "CUDA_ERROR_INVALID_HANDLE"; break;
-    case CUDA_ERROR_NOT_FOUND: *name = "CUDA_ERROR_NOT_FOUND"; break;
-    case CUDA_ERROR_NOT_READY: *name = "CUDA_ERROR_NOT_READY"; break;
-    case CUDA_ERROR_ILLEGAL_ADDRESS: *name = "CUDA_ERROR_ILLEGAL_ADDRESS"; break;
-    case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES: *name = "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"; break;
-    case CUDA_ERROR_LAUNCH_TIMEOUT: *name = "CUDA_ERROR_LAUNCH_TIMEOUT"; break;
-    case CUDA_ERROR_ASSERT: *name = "CUDA_ERROR_ASSERT"; break;
-    case CUDA_ERROR_ILLEGAL_INSTRUCTION: *name = "CUDA_ERROR_ILLEGAL_INSTRUCTION"; break;
-    case CUDA_ERROR_MISALIGNED_ADDRESS: *name = "CUDA_ERROR_MISALIGNED_ADDRESS"; break;
-    case CUDA_ERROR_LAUNCH_FAILED: *name = "CUDA_ERROR_LAUNCH_FAILED"; break;
-    case CUDA_ERROR_NOT_SUPPORTED: *name = "CUDA_ERROR_NOT_SUPPORTED"; break;
-    default: *name = errors::name(error);
-  }
-  return CUDA_SUCCESS;
+  *name = name_of(error);
+  return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUDANALYST_API CUresult cuGetErrorString(CUresult error, const char** text) {
-  return text ? (*text = errors::description(error), CUDA_SUCCESS) : CUDA_ERROR_INVALID_VALUE;
+  if (!text) return CUDA_ERROR_INVALID_VALUE;
+  *text = name_of(error) ? errors::description(error) : nullptr;
+  return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Private tables of the driver, which NVIDIA's own libraries ask for and do without.
-CUDANALYST_API CUresult cuGetExportTable(const void** table, const CUuuid*) { return *table = nullptr, CUDA_ERROR_NOT_FOUND; }
-CUDANALYST_API cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t*) { return *table = nullptr, cudaErrorSymbolNotFound; }
+CUDANALYST_API CUresult cuGetExportTable(const void** table, const CUuuid*) {
+  return table ? (*table = nullptr, CUDA_ERROR_NOT_FOUND) : CUDA_ERROR_INVALID_VALUE;
+}
+CUDANALYST_API cudaError_t cudaGetExportTable(const void** table, const cudaUUID_t*) {
+  return table ? (*table = nullptr, cudaErrorSymbolNotFound) : cudaErrorInvalidValue;
+}
 
-CUDANALYST_API CUresult cuGetProcAddress_v2(const char* symbol, void** function, int, cuuint64_t, CUdriverProcAddressQueryResult* status) {
+CUDANALYST_API CUresult cuGetProcAddress_v2(const char* symbol, void** function, int version, cuuint64_t flags,
+                                            CUdriverProcAddressQueryResult* status) {
+  constexpr int first_version = 2000;  // of the driver API as it is
+  if (!symbol || !function || flags > (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+    return CUDA_ERROR_INVALID_VALUE;
   *function = nullptr;
+  if (std::strncmp(symbol, "cu", 2) != 0 || std::strncmp(symbol, "cuda", 4) == 0) {
+    if (status) *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return CUDA_ERROR_NOT_FOUND;
+  }
+  if (version < first_version) {
+    if (status) *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+    return CUDA_ERROR_NOT_FOUND;
+  }
   for (const char* version : {"_v4", "_v3", "_v2", ""})
     if ((*function = own_symbol(std::string(symbol) + version))) break;
   if (status) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
@@ -247,6 +292,8 @@ CUDANALYST_API CUresult cuGetProcAddress(const char* symbol, void** function, in
 
 CUDANALYST_API cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned version, unsigned long long flags,
                                                             cudaDriverEntryPointQueryResult* status) {
+  if (!symbol || !function) return finish(cudaErrorInvalidValue);
+  contexts::use_primary();
   CUdriverProcAddressQueryResult found{};
   CUresult error = cuGetProcAddress_v2(symbol, function, static_cast<int>(version), flags, &found);
   if (status) *status = error ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;

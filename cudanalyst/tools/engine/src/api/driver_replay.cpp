@@ -74,6 +74,7 @@ CUDANALYST_API CUresult cuModuleGetFunctionCount(unsigned* count, CUmodule handl
   return driver_call([&]() -> int {
     Image* image = nullptr;
     if (int error = of_module(handle, image)) return error;
+    if (!count) return invalid_value;
     *count = static_cast<unsigned>(kernel_symbols(*image->module).size());
     return success;
   });
@@ -85,17 +86,6 @@ CUDANALYST_API CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsign
     return enumerate(functions, count, *image);
   });
 }
-CUDANALYST_API CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* bytes) {
-  return driver_call([&]() -> int {
-    if (!modules::is_function(handle)) return CUDA_ERROR_INVALID_HANDLE;
-    const auto& parameters = reinterpret_cast<const Function*>(handle)->info().parameters;
-    if (index >= parameters.size()) return invalid_value;
-    if (offset) *offset = parameters[index].offset;
-    if (bytes) *bytes = parameters[index].bytes;
-    return success;
-  });
-}
-
 CUDANALYST_API CUresult cuMemcpy2D(const CUDA_MEMCPY2D* plane) { return copy_plane("cuMemcpy2D", true, plane, nullptr); }
 CUDANALYST_API CUresult cuMemcpy2DUnaligned(const CUDA_MEMCPY2D* plane) { return copy_plane("cuMemcpy2DUnaligned", true, plane, nullptr); }
 CUDANALYST_API CUresult cuMemcpy2DAsync(const CUDA_MEMCPY2D* plane, CUstream stream) { return copy_plane("cuMemcpy2DAsync", false, plane, stream); }
@@ -113,8 +103,12 @@ CUDANALYST_API CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigne
   return fill_plane("cuMemsetD2D32Async", to, pitch, value, 4, width, rows, stream);
 }
 
-CUDANALYST_API CUresult cuProfilerStart() { return CUDA_SUCCESS; }
-CUDANALYST_API CUresult cuProfilerStop() { return CUDA_SUCCESS; }
+CUDANALYST_API CUresult cuProfilerStart() {
+  return driver_call([] { return 0; });
+}
+CUDANALYST_API CUresult cuProfilerStop() {
+  return driver_call([] { return 0; });
+}
 
 // Not CUDA's: findings and faults then say the name of what they touch.
 CUDANALYST_API void cudanalyst_name_allocation(CUdeviceptr address, const char* name) {

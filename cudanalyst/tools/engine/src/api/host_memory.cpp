@@ -5,6 +5,7 @@
 #include "contract.hpp"
 #include "device.hpp"
 #include "errors.hpp"
+#include "pools.hpp"
 #include "streams.hpp"
 
 namespace cudanalyst::host_memory {
@@ -13,6 +14,7 @@ namespace {
 struct Range {
   size_t bytes;
   unsigned flags;
+  uint64_t mapped = 0;  // where kernels reach the pages of registered memory
 };
 
 struct Registry {
@@ -29,6 +31,11 @@ const Range* holding(const std::map<uint64_t, Range>& ranges, uint64_t address) 
   if (at == ranges.begin()) return nullptr;
   --at;
   return address - at->first < at->second.bytes ? &at->second : nullptr;
+}
+
+bool overlaps(const std::map<uint64_t, Range>& ranges, uint64_t address, size_t bytes) {
+  auto next = ranges.lower_bound(address);
+  return holding(ranges, address) || (next != ranges.end() && next->first - address < bytes);
 }
 
 uint64_t number(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
@@ -83,8 +90,12 @@ namespace {
 // Releases, or says why the pointer cannot be freed.
 int release(void* pointer, const char* wanted) {
   const uint64_t address = number(pointer);
-  if (backend().release(address) == success) return success;
   const auto found = backend().find(address);
+  const bool of_the_api = !found || found->kind == memory::Kind::device || found->kind == memory::Kind::managed;
+  if (of_the_api && backend().release(address) == success) {
+    pools::released(address);
+    return success;
+  }
   if (!found)
     return errors::because(invalid_value, "invalid_free", std::string("the pointer is not one that ") + wanted + " gave",
                            backend().on_device(pointer) ? address : 0);
@@ -100,6 +111,12 @@ int free_device(void* pointer) {
   return release(pointer, "cudaMalloc");
 }
 
+int free_async(void* pointer, cudaStream_t stream) {
+  if (!streams::find(stream)) return cudaErrorInvalidResourceHandle;
+  if (!pointer) return success;
+  return free_device(pointer);
+}
+
 int free_pinned(void* pointer) {
   if (!pointer) return success;
   if (!registry().pinned.erase(number(pointer))) {
@@ -111,16 +128,44 @@ int free_pinned(void* pointer) {
   return release(pointer, "cudaMallocHost");
 }
 
-int register_range(void* pointer, size_t bytes) {
+int register_range(void* pointer, size_t bytes, unsigned flags) {
   if (int error = contract::host_memory("registered memory")) return error;
-  if (!pointer || !bytes) return invalid_value;
-  if (holding(registry().registered, number(pointer))) return cudaErrorHostMemoryAlreadyRegistered;
-  registry().registered[number(pointer)] = {bytes, 0};
+  constexpr unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped | cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+  if (!pointer || !bytes || flags & ~known) return invalid_value;
+  if (backend().on_device(pointer)) return invalid_value;
+  const uint64_t address = number(pointer);
+  if (overlaps(registry().registered, address, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
+  registry().registered[address] = {bytes, flags | cudaHostRegisterMapped};
   return success;
 }
 
 int unregister_range(void* pointer) {
-  return registry().registered.erase(number(pointer)) ? static_cast<int>(success) : cudaErrorHostMemoryNotRegistered;
+  if (!pointer) return invalid_value;
+  auto at = registry().registered.find(number(pointer));
+  if (at == registry().registered.end()) return cudaErrorHostMemoryNotRegistered;
+  if (at->second.mapped) {
+    memory::take_back(at->second.mapped, number(pointer), at->second.bytes);
+    backend().release(at->second.mapped);
+  }
+  registry().registered.erase(at);
+  return success;
+}
+
+// Registered memory becomes the device's when its address there is asked for: from then on both sides share its pages.
+int device_pointer(void** result, void* pointer, unsigned flags) {
+  if (!result || flags) return invalid_value;
+  if (holding(registry().pinned, number(pointer))) return *result = pointer, success;
+  const uint64_t address = number(pointer);
+  auto at = registry().registered.upper_bound(address);
+  if (at == registry().registered.begin()) return invalid_value;
+  auto& [start, range] = *--at;
+  if (address - start >= range.bytes) return invalid_value;
+  if (!range.mapped) range.mapped = memory::adopt(start, range.bytes);
+  if (!range.mapped)
+    return unsupported("function", "cudaHostGetDevicePointer",
+                       "this memory cannot be mapped for the CPU engine's kernels; allocate it with cudaHostAlloc");
+  *result = reinterpret_cast<void*>(range.mapped + memory::offset_in_page(start) + (address - start));
+  return success;
 }
 
 bool pinned_flags(const void* pointer, unsigned& flags) {
@@ -175,34 +220,14 @@ CUDANALYST_API cudaError_t cudaMalloc3D(cudaPitchedPtr* pitched, cudaExtent exte
     return allocate_pitch(&pitched->ptr, pitched->pitch, extent.width, extent.height * extent.depth);
   });
 }
-CUDANALYST_API cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  return allocating("cudaMallocAsync", [&]() -> int {
-    return streams::find(stream) ? allocate_device(pointer, bytes) : static_cast<int>(cudaErrorInvalidResourceHandle);
-  });
-}
-CUDANALYST_PER_THREAD(cudaMallocAsync, _ptsz);
-CUDANALYST_API cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  return allocating("cudaFreeAsync",
-                    [&]() -> int { return streams::find(stream) ? free_device(pointer) : static_cast<int>(cudaErrorInvalidResourceHandle); });
-}
-CUDANALYST_PER_THREAD(cudaFreeAsync, _ptsz);
-
-CUDANALYST_API cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned) {
-  return allocating("cudaHostRegister", [&] { return register_range(pointer, bytes); });
+CUDANALYST_API cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
+  return allocating("cudaHostRegister", [&] { return register_range(pointer, bytes, flags); });
 }
 CUDANALYST_API cudaError_t cudaHostUnregister(void* pointer) {
   return allocating("cudaHostUnregister", [&] { return unregister_range(pointer); });
 }
-CUDANALYST_API cudaError_t cudaHostGetDevicePointer(void** device_pointer, void* pointer, unsigned flags) {
-  return runtime_call([&]() -> int {
-    unsigned ignored = 0;
-    if (!device_pointer || flags || !pinned_flags(pointer, ignored)) return invalid_value;
-    if (!backend().on_device(pointer))
-      return unsupported("function", "cudaHostGetDevicePointer",
-                         "kernels cannot reach memory of cudaHostRegister on the CPU engine; allocate it with cudaHostAlloc");
-    *device_pointer = pointer;
-    return success;
-  });
+CUDANALYST_API cudaError_t cudaHostGetDevicePointer(void** address, void* pointer, unsigned flags) {
+  return runtime_call([&] { return device_pointer(address, pointer, flags); });
 }
 CUDANALYST_API cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
   return runtime_call([&]() -> int { return flags && pinned_flags(pointer, *flags) ? success : invalid_value; });
@@ -237,12 +262,3 @@ CUDANALYST_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attri
     return success;
   });
 }
-
-// Hints about placement: there is one memory.
-CUDANALYST_API cudaError_t cudaMemAdvise(const void* pointer, size_t, cudaMemoryAdvise, cudaMemLocation) {
-  return runtime_call([&]() -> int { return place_of(pointer) == Place::managed ? success : invalid_value; });
-}
-CUDANALYST_API cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t) {
-  return runtime_call([&]() -> int { return place_of(pointer) == Place::managed ? success : invalid_value; });
-}
-CUDANALYST_PER_THREAD(cudaMemPrefetchAsync, _ptsz);

@@ -24,6 +24,9 @@ int set_function_attribute(Function& function, int attribute, int value);
 namespace occupancy {
 // Resident blocks of `threads` threads on one multiprocessor; the error of a block that can never run is 0 blocks.
 int active_blocks(const Function& function, int threads, size_t dynamic_shared_bytes, int& blocks);
+// Clusters of the launch's shape that fit on the device, and the largest cluster that a launch of it can have.
+int active_clusters(const Function& function, const Launch& shape, std::span<const cudaLaunchAttribute> attributes, int& clusters);
+int cluster_size(const Function& function, const Launch& shape, int& size);
 int available_shared(const Function& function, int blocks, int threads, size_t& bytes);
 }  // namespace occupancy
 

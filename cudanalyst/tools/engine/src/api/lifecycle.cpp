@@ -10,6 +10,7 @@
 
 #include "api.hpp"
 #include "backend.hpp"
+#include "contexts.hpp"
 #include "contract.hpp"
 #include "errors.hpp"
 #include "report/seal.hpp"
@@ -81,6 +82,19 @@ int enter() {
   static_cast<void>(watching);
   if (forked) return cudaErrorInitializationError;
   return errors::poisoned();
+}
+
+int enter_runtime() {
+  if (streams::in_host_function()) return cudaErrorNotPermitted;
+  contexts::use_primary();
+  return enter();
+}
+
+int enter_driver() {
+  if (!contexts::initialised()) return CUDA_ERROR_NOT_INITIALIZED;
+  if (streams::in_host_function()) return CUDA_ERROR_NOT_PERMITTED;
+  if (!contexts::current()) return CUDA_ERROR_INVALID_CONTEXT;
+  return enter();
 }
 
 }  // namespace cudanalyst

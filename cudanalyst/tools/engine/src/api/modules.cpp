@@ -37,8 +37,11 @@ Image* add_image(std::unique_ptr<Image> image) {
   return at;
 }
 
+std::string problem_of_load;
+
 // What a GPU says of code that it cannot run, kernels and variables alike.
 int refuse_image(const std::string& problem) {
+  problem_of_load = problem;
   unsupported("module", "device code", problem.c_str());
   return cudaErrorNoKernelImageForDevice;
 }
@@ -101,6 +104,7 @@ int Image::load() {
   }
   module = load_ptx(ptx, message);
   if (!module) {
+    problem_of_load = message;
     unsupported("module", "PTX", message.c_str());
     return error = cudaErrorInvalidPtx;
   }
@@ -198,6 +202,8 @@ Image* load(const void* data, int& error) {
   return error ? nullptr : add_image(std::move(image));
 }
 
+const std::string& last_problem() { return problem_of_load; }
+
 Image* find(const void* handle) {
   auto at = registry().images.find(static_cast<const Image*>(handle));
   return at == registry().images.end() ? nullptr : at->second.get();
@@ -293,6 +299,7 @@ CUDANALYST_API cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) 
 
 CUDANALYST_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
   return runtime_call([&]() -> int {
+    if (!kernel) return invalid_value;
     Function* found = nullptr;
     int error = modules::function_for(host, found);
     *kernel = reinterpret_cast<cudaKernel_t>(found);
@@ -310,7 +317,6 @@ CUDANALYST_API cudaError_t cudaFuncGetName(const char** name, const void* host) 
   return runtime_call([&]() -> int {
     Function* found = nullptr;
     if (int error = modules::function_for(host, found)) return error;
-    *name = found->symbol.c_str();
-    return success;
+    return name ? (*name = found->symbol.c_str(), success) : invalid_value;
   });
 }

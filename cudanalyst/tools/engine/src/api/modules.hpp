@@ -61,7 +61,8 @@ int function_for(const void* host_or_handle, Function*& found);
 int variable_for(const void* host, Symbol& found);
 // By the driver API and the library API: PTX text, a container, or nvcc's wrapper. nullptr sets `error`.
 Image* load(const void* data, int& error);
-Image* find(const void* handle);  // nullptr unless it is an image
+Image* find(const void* handle);    // nullptr unless it is an image
+const std::string& last_problem();  // of the last load that failed
 void unload(Image* image);
 bool is_function(const void* handle);
 std::vector<std::string> variable_names();  // of registered host code, each once

@@ -45,6 +45,32 @@ int active_blocks(const Function& function, int threads, size_t dynamic, int& bl
   return success;
 }
 
+namespace {
+constexpr int portable_cluster = 8, largest_cluster = 16;
+}
+
+int active_clusters(const Function& function, const Launch& shape, std::span<const cudaLaunchAttribute> attributes, int& clusters) {
+  uint64_t size = 1;
+  for (const cudaLaunchAttribute& attribute : attributes)
+    if (attribute.id == cudaLaunchAttributeClusterDimension)
+      size = uint64_t{attribute.val.clusterDim.x} * attribute.val.clusterDim.y * attribute.val.clusterDim.z;
+  if (!size || size > static_cast<uint64_t>(function.nonportable_cluster ? largest_cluster : portable_cluster)) return cudaErrorInvalidClusterSize;
+  int blocks = 0;
+  if (int error = active_blocks(function, static_cast<int>(shape.block.x * shape.block.y * shape.block.z), shape.dynamic_shared_bytes, blocks))
+    return error;
+  // A bound: how multiprocessors are grouped differs from one card to the next.
+  clusters = static_cast<int>(static_cast<uint64_t>(blocks) * device::attribute(cudaDevAttrMultiProcessorCount) / size);
+  return success;
+}
+
+int cluster_size(const Function& function, const Launch& shape, int& size) {
+  int blocks = 0;
+  if (int error = active_blocks(function, static_cast<int>(shape.block.x * shape.block.y * shape.block.z), shape.dynamic_shared_bytes, blocks))
+    return error;
+  size = !blocks ? 0 : function.nonportable_cluster ? largest_cluster : portable_cluster;
+  return success;
+}
+
 int available_shared(const Function& function, int blocks, int threads, size_t& bytes) {
   int resident = 0;
   if (int error = active_blocks(function, threads, 0, resident)) return error;
@@ -73,14 +99,39 @@ cudaError_t of_function(const void* host, Body&& body, const char* caller = __bu
 }  // namespace
 
 CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, const void* host, int threads, size_t dynamic,
-                                                                                  unsigned) {
-  return of_function(host, [&](Function& function) { return occupancy::active_blocks(function, threads, dynamic, *blocks); });
+                                                                                  unsigned flags) {
+  return of_function(host, [&](Function& function) -> int {
+    return blocks && flags <= 1 ? occupancy::active_blocks(function, threads, dynamic, *blocks) : invalid_value;
+  });
 }
 CUDANALYST_API cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, const void* host, int threads, size_t dynamic) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, host, threads, dynamic, 0);
 }
 CUDANALYST_API cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, const void* host, int blocks, int threads) {
-  return of_function(host, [&](Function& function) { return occupancy::available_shared(function, blocks, threads, *bytes); });
+  return of_function(
+      host, [&](Function& function) -> int { return bytes ? occupancy::available_shared(function, blocks, threads, *bytes) : invalid_value; });
+}
+
+namespace {
+Launch shape_of(const cudaLaunchConfig_t& config) {
+  return {{config.gridDim.x, config.gridDim.y, config.gridDim.z},
+          {config.blockDim.x, config.blockDim.y, config.blockDim.z},
+          config.dynamicSmemBytes,
+          false,
+          {}};
+}
+}  // namespace
+CUDANALYST_API cudaError_t cudaOccupancyMaxActiveClusters(int* clusters, const void* host, const cudaLaunchConfig_t* config) {
+  return of_function(host, [&](Function& function) -> int {
+    if (!clusters || !config) return invalid_value;
+    return occupancy::active_clusters(function, shape_of(*config), {config->attrs, config->attrs ? config->numAttrs : 0}, *clusters);
+  });
+}
+CUDANALYST_API cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* host, const cudaLaunchConfig_t* config) {
+  return of_function(host, [&](Function& function) -> int {
+    if (!size || !config) return invalid_value;
+    return occupancy::cluster_size(function, shape_of(*config), *size);
+  });
 }
 
 CUDANALYST_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* host) {
@@ -137,8 +188,8 @@ CUDANALYST_API cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, 
   return cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel), attribute, value);
 }
 // Preferences for a cache that this engine does not have.
-CUDANALYST_API cudaError_t cudaFuncSetCacheConfig(const void* host, cudaFuncCache) {
-  return of_function(host, [](Function&) { return 0; });
+CUDANALYST_API cudaError_t cudaFuncSetCacheConfig(const void* host, cudaFuncCache wanted) {
+  return of_function(host, [&](Function&) -> int { return wanted >= 0 && wanted <= cudaFuncCachePreferEqual ? success : invalid_value; });
 }
 CUDANALYST_API cudaError_t cudaFuncSetSharedMemConfig(const void* host, cudaSharedMemConfig) {
   return of_function(host, [](Function&) { return 0; });

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "backend.hpp"
+#include "host_memory.hpp"
 
 namespace cudanalyst::streams {
 namespace {
@@ -26,6 +28,17 @@ Registry& registry() {
 }  // namespace
 
 int least_priority() { return most_urgent; }
+int clamp_priority(int wanted) { return std::clamp(wanted, most_urgent, 0); }
+
+namespace {
+thread_local bool inside_host_function = false;
+}
+bool in_host_function() { return inside_host_function; }
+void run_host_function(const std::function<void()>& body) {
+  const bool before = std::exchange(inside_host_function, true);
+  body();
+  inside_host_function = before;
+}
 
 Stream* find(cudaStream_t handle) {
   if (!handle || handle == cudaStreamLegacy) return &registry().legacy;
@@ -41,7 +54,7 @@ Event* find(cudaEvent_t handle) {
 
 int create(Stream*& stream, unsigned flags, int priority) {
   if (flags > cudaStreamNonBlocking) return invalid_value;
-  stream = new Stream{.id = registry().next_id++, .flags = flags, .priority = std::clamp(priority, most_urgent, 0)};
+  stream = new Stream{.id = registry().next_id++, .flags = flags, .priority = clamp_priority(priority)};
   registry().streams.insert(stream);
   return success;
 }
@@ -133,42 +146,21 @@ cudaError_t of_stream(cudaStream_t handle, Body&& body, const char* caller = __b
 }  // namespace
 
 CUDANALYST_API cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-  return of_stream(handle, [&](Stream& stream) {
-    *priority = stream.priority;
-    return 0;
-  });
+  return of_stream(handle, [&](Stream& stream) -> int { return priority ? (*priority = stream.priority, success) : invalid_value; });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetPriority, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned* flags) {
-  return of_stream(handle, [&](Stream& stream) {
-    *flags = stream.flags;
-    return 0;
-  });
+  return of_stream(handle, [&](Stream& stream) -> int { return flags ? (*flags = stream.flags, success) : invalid_value; });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetFlags, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamGetId(cudaStream_t handle, unsigned long long* id) {
-  return of_stream(handle, [&](Stream& stream) {
-    *id = stream.id;
-    return 0;
-  });
+  return of_stream(handle, [&](Stream& stream) -> int { return id ? (*id = stream.id, success) : invalid_value; });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetId, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
-  return of_stream(handle, [&](Stream&) {
-    *device = 0;
-    return 0;
-  });
+  return of_stream(handle, [&](Stream&) -> int { return device ? (*device = 0, success) : invalid_value; });
 }
 CUDANALYST_PER_THREAD(cudaStreamGetDevice, _ptsz);
-
-CUDANALYST_API cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID id, const cudaStreamAttrValue*) {
-  return of_stream(handle, [&](Stream&) -> int {
-    if (id == cudaStreamAttributeAccessPolicyWindow)
-      if (int refused = contract::lasting("an access policy window")) return refused;
-    return unsupported("function", "cudaStreamSetAttribute", "the CPU engine keeps no attributes of streams; leave the call out");
-  });
-}
-CUDANALYST_PER_THREAD(cudaStreamSetAttribute, _ptsz);
 
 CUDANALYST_API cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return of_stream(handle, [](Stream&) -> int {
@@ -181,19 +173,37 @@ CUDANALYST_API cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return of_stream(handle, [](Stream&) { return contract::host_wait("cudaStreamQuery"); });
 }
 CUDANALYST_PER_THREAD(cudaStreamQuery, _ptsz);
-CUDANALYST_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return runtime_call([&] { return streams::wait("cudaStreamWaitEvent", stream, event); });
+CUDANALYST_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
+  return runtime_call([&]() -> int { return flags > cudaEventWaitExternal ? invalid_value : streams::wait("cudaStreamWaitEvent", stream, event); });
 }
 CUDANALYST_PER_THREAD(cudaStreamWaitEvent, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return of_stream(handle, [&](Stream&) {
-    *status = cudaStreamCaptureStatusNone;
-    return 0;
-  });
+  return of_stream(handle, [&](Stream&) -> int { return status ? (*status = cudaStreamCaptureStatusNone, success) : invalid_value; });
 }
 CUDANALYST_PER_THREAD(cudaStreamIsCapturing, _ptsz);
-CUDANALYST_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void*, size_t, unsigned) {
-  return of_stream(handle, [](Stream&) { return 0; });
+CUDANALYST_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+                                                    const cudaGraphNode_t**, const cudaGraphEdgeData**, size_t* dependencies) {
+  return of_stream(handle, [&](Stream&) -> int {
+    if (!status) return invalid_value;
+    *status = cudaStreamCaptureStatusNone;
+    if (id) *id = 0;
+    if (graph) *graph = nullptr;
+    if (dependencies) *dependencies = 0;
+    return success;
+  });
+}
+CUDANALYST_PER_THREAD(cudaStreamGetCaptureInfo, _ptsz);
+CUDANALYST_API cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  // Nothing is ever captured, so the mode is only kept.
+  static thread_local cudaStreamCaptureMode now = cudaStreamCaptureModeGlobal;
+  return runtime_call([&]() -> int {
+    if (!mode || *mode > cudaStreamCaptureModeRelaxed) return invalid_value;
+    *mode = std::exchange(now, *mode);
+    return success;
+  });
+}
+CUDANALYST_API cudaError_t cudaStreamAttachMemAsync(cudaStream_t handle, void* pointer, size_t bytes, unsigned flags) {
+  return runtime_call([&] { return host_memory::attach(handle, pointer, bytes, flags); });
 }
 CUDANALYST_PER_THREAD(cudaStreamAttachMemAsync, _ptsz);
 
@@ -203,7 +213,7 @@ CUDANALYST_API cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t 
     if (int refused = contract::host_work("cudaLaunchHostFunc")) return refused;
     return function ? success : invalid_value;
   });
-  if (!error) function(data);
+  if (!error) streams::run_host_function([&] { function(data); });
   return error;
 }
 CUDANALYST_PER_THREAD(cudaLaunchHostFunc, _ptsz);
@@ -212,7 +222,7 @@ CUDANALYST_API cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStream
     if (int refused = contract::host_work("cudaStreamAddCallback")) return refused;
     return callback && !flags ? success : invalid_value;
   });
-  if (!error) callback(handle, cudaSuccess, data);
+  if (!error) streams::run_host_function([&] { callback(handle, cudaSuccess, data); });
   return error;
 }
 CUDANALYST_PER_THREAD(cudaStreamAddCallback, _ptsz);
@@ -234,8 +244,9 @@ CUDANALYST_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t strea
   return runtime_call([&] { return streams::record("cudaEventRecord", event, stream); });
 }
 CUDANALYST_PER_THREAD(cudaEventRecord, _ptsz);
-CUDANALYST_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
-  return runtime_call([&] { return streams::record("cudaEventRecordWithFlags", event, stream); });
+CUDANALYST_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
+  return runtime_call(
+      [&]() -> int { return flags > cudaEventRecordExternal ? invalid_value : streams::record("cudaEventRecordWithFlags", event, stream); });
 }
 CUDANALYST_PER_THREAD(cudaEventRecordWithFlags, _ptsz);
 CUDANALYST_API cudaError_t cudaEventSynchronize(cudaEvent_t handle) {

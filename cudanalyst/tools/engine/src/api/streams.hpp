@@ -1,5 +1,7 @@
 // Streams and events. Work runs when it is submitted, so they only order; what they keep is for queries and for the contract.
 #pragma once
+#include <functional>
+
 #include "api.hpp"
 #include "contract.hpp"
 
@@ -9,6 +11,9 @@ struct Stream {
   uint64_t id = 0;
   unsigned flags = 0;
   int priority = 0;
+  cudaAccessPolicyWindow window = {};
+  int sync_policy = cudaSyncPolicyAuto, domain = cudaLaunchMemSyncDomainDefault;
+  unsigned char domains[2] = {0, 1};
   // Of the contract: what is known to come before the stream's next operation in this call of solve.
   uint64_t call = 0;
   bool forked = false;
@@ -37,6 +42,10 @@ int record(const char* function, cudaEvent_t event, cudaStream_t stream);
 int wait(const char* function, cudaStream_t stream, cudaEvent_t event);
 int elapsed(float* milliseconds, cudaEvent_t start, cudaEvent_t end);
 int least_priority();
+int clamp_priority(int wanted);
+// Runs it as the device would: what it calls of CUDA is refused.
+void run_host_function(const std::function<void()>& body);
+bool in_host_function();
 }  // namespace streams
 
 }  // namespace cudanalyst

@@ -168,7 +168,7 @@ void allocate(Warp& w, const CallSite& site, u32 lanes) {
   for (; lanes; lanes &= lanes - 1) {
     const u32 lane = static_cast<u32>(__builtin_ctz(lanes));
     const u64 bytes = value<u64>(w, lane, site.arguments[0]);
-    const u64 at = bytes ? memory::allocate(bytes, memory::Kind::device, "malloc") : 0;
+    const u64 at = memory::allocate_on_heap(bytes);
     if (!site.results.empty()) std::memcpy(argument(w, lane, site.results[0]), &at, 8);
   }
 }

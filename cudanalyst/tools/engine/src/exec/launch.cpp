@@ -149,7 +149,7 @@ class Worker {
     const size_t room = (b.shared_bytes + 63) / 64 * 64;
     b.shared = map(room);
     b.local_stride =
-        (16 + (p.has_calls ? std::max<size_t>(deep_stack, p.functions[0]->local_bytes + deep_stack) : p.functions[0]->local_bytes) + 15) &
+        (16 + (p.has_calls ? p.functions[0]->local_bytes + std::max(deep_stack, device_limits().stack_bytes) : p.functions[0]->local_bytes) + 15) &
         ~size_t{15};
     b.local = map(b.local_stride * warps * 32);
     if (c_.checks & initcheck) {

@@ -49,7 +49,7 @@ void* reserve(uint64_t hint, size_t bytes, int protection, int flags) {
 struct Arena {
   Layout layout;
   uint64_t top = 0;  // offset of the first byte never allocated
-  uint64_t used = 0;
+  uint64_t used = 0, heap_used = 0;
   std::map<uint64_t, Allocation> allocations;  // by address; released ones stay until their place is taken
   std::map<uint64_t, uint64_t> holes;          // offset -> bytes, reused outside check mode
   mutable std::shared_mutex mutex;
@@ -123,6 +123,8 @@ uint64_t footprint(const Allocation& a) {
   return (a.bytes + gap + unit - 1) / unit * unit;
 }
 
+uint64_t heap_block(size_t bytes) { return (bytes + 15) / 16 * 16 + 16; }
+
 const Allocation* holding(const Arena& a, uint64_t address) {
   auto it = a.allocations.upper_bound(address);
   if (it == a.allocations.begin()) return nullptr;
@@ -133,7 +135,7 @@ const Allocation* holding(const Arena& a, uint64_t address) {
 // Bytes of device memory that the range may touch on behalf of the host API.
 uint8_t* range(uint64_t address, size_t bytes) {
   const Allocation* found = holding(arena(), address);
-  if (!found || !found->live || bytes > found->bytes - (address - found->address)) return nullptr;
+  if (!found || !found->live || found->kind == Kind::heap || bytes > found->bytes - (address - found->address)) return nullptr;
   return arena().host(address);
 }
 
@@ -171,6 +173,18 @@ uint64_t allocate(size_t bytes, Kind kind, std::string_view name, size_t align) 
   return address;
 }
 
+uint64_t allocate_on_heap(size_t bytes) {
+  // As an H200 has it: a block is a multiple of 16 bytes and has as many before it.
+  const uint64_t block = heap_block(bytes);
+  {
+    Arena& a = arena();
+    const std::unique_lock lock(a.mutex);
+    if (!bytes || bytes > device_limits().heap_bytes || a.heap_used + block > device_limits().heap_bytes) return 0;
+    a.heap_used += block;
+  }
+  return allocate(bytes, Kind::heap, "malloc");
+}
+
 Error release(uint64_t address) {
   Arena& a = arena();
   const std::unique_lock lock(a.mutex);
@@ -180,6 +194,7 @@ Error release(uint64_t address) {
   gone.live = false;
   const uint64_t size = footprint(gone);
   a.used -= size;
+  if (gone.kind == Kind::heap) a.heap_used -= heap_block(gone.bytes);
   a.generation++;
   if (gone.kind == Kind::managed)
     ::mmap(reinterpret_cast<void*>(address), size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
@@ -302,6 +317,35 @@ Error fill(uint64_t to, uint8_t value, size_t bytes) {
   std::memset(at, value, bytes);
   mark(to, bytes);
   return success;
+}
+
+namespace {
+constexpr uint64_t host_page = 4096;
+uint64_t whole_pages(uint64_t host, size_t bytes) { return (offset_in_page(host) + bytes + host_page - 1) / host_page * host_page; }
+}  // namespace
+
+uint64_t offset_in_page(uint64_t host) { return host % host_page; }
+
+uint64_t adopt(uint64_t host, size_t bytes) {
+  const uint64_t size = whole_pages(host, bytes), start = host - offset_in_page(host);
+  char here = 0;
+  const auto stack = reinterpret_cast<uint64_t>(&here);
+  constexpr uint64_t margin = uint64_t{1} << 20;
+  if (start < stack + margin && stack < start + size + margin) return 0;  // the stack that this runs on
+  const uint64_t device = allocate(size, Kind::managed, "registered host memory");
+  if (!device) return 0;
+  std::memcpy(arena().host(device), reinterpret_cast<void*>(start), size);
+  void* at = ::mremap(arena().host(device), 0, size, MREMAP_MAYMOVE | MREMAP_FIXED, reinterpret_cast<void*>(start));
+  if (at != MAP_FAILED) return device;
+  release(device);
+  return 0;
+}
+
+void take_back(uint64_t device, uint64_t host, size_t bytes) {
+  const uint64_t size = whole_pages(host, bytes);
+  void* at =
+      ::mmap(reinterpret_cast<void*>(host - offset_in_page(host)), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (at != MAP_FAILED) std::memcpy(at, arena().host(device), size);
 }
 
 size_t free_bytes() {

@@ -120,6 +120,11 @@ size_t utf8_length(std::string_view text, size_t at) {
 
 }  // namespace
 
+DeviceLimits& device_limits() {
+  static auto& instance = *new DeviceLimits;
+  return instance;
+}
+
 const Config& config() {
   static const Config* instance = new Config(read_config());
   return *instance;
