@@ -7,6 +7,7 @@ WIDTHS = {
     "f32": 4, "u32": 4, "f16x2": 4, "bf16x2": 4, "f8x4": 4, "angle": 4,
     "f64": 8, "u64": 8, "f64x": 8,
     "f16": 2, "bf16": 2, "u16": 2, "f8x2": 2,
+    "f32tiny": 4, "f32least": 4, "f32nan": 4, "f16tiny": 2, "f16least": 2, "f16nan": 2, "f64tiny": 8,
 }  # fmt: skip
 """Bytes of an element of each kind of value. A kind decides which inputs are tried; the registers have only a width."""
 

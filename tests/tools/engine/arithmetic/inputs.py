@@ -111,6 +111,51 @@ def _reals() -> list[float]:
     return reals
 
 
+def _beside(center: int, by: list[int], sign: int) -> list[int]:
+    return [top | center + step for top in (0, sign) for step in by]
+
+
+_LEAST = [0, 1, 2, -1]
+SPECIAL = {
+    # Products of two lie around the smallest normal.
+    "f32tiny": _beside(0x20000000, [0, 1, 2, 3, -1, -2, -3, -4, 0x400000, 0x800000, 0x1000, -0x800], 1 << 31),
+    "f16tiny": _beside(0x2000, [0, 1, 2, 3, -1, -2, -3, -4, 0x200, 0x400, 0x10, -0x20], 1 << 15),
+    "f64tiny": _beside(
+        0x3810000000000000,
+        [
+            0,
+            1,
+            -1,
+            1 << 28,
+            -(1 << 27),
+            -(1 << 28),
+            -(1 << 28) - 1,
+            -(1 << 28) + 1,
+            -(1 << 29),
+            -(1 << 29) - 1,
+            -(3 << 27),
+            -2,
+        ],
+        1 << 63,
+    ),
+    # The smallest normal, its neighbours, and factors close to one.
+    "f32least": _beside(
+        0x00800000, [*_LEAST, 0x800000, 0x7FFFFF, 0x400000, 0x1000000, 0x3F000000, 0x3F000001, 0x3EFFFFFF, 5], 1 << 31
+    ),
+    "f16least": _beside(0x0400, [*_LEAST, 0x400, 0x3FF, 0x200, 0x800, 0x3800, 0x3801, 0x37FF, 5], 1 << 15),
+    # NaNs, infinity, and what is next to it.
+    "f32nan": _beside(
+        0x7F800000,
+        [1, 0x1000, 0x1FFF, 0x7FFFFF, 0x7FF000, 0x7FEFFF, 0x400000, 0x3FFFFF, 0x12345, 0, -1, 0x401000],
+        1 << 31,
+    ),
+    "f16nan": _beside(
+        0x7C00, [0x3FF, 0x200, 1, 0, 0x3FE, 0x1FF, -1, -0x4000, 0x100, -0x4001, -0x7C00, -0x7BFF], 1 << 15
+    ),
+}
+"""Kinds for single questions."""
+
+
 @functools.cache
 def edges(kind: str) -> list[int]:
     """The values of a kind that are worth trying alone; the first 24 are tried in all combinations."""
@@ -129,6 +174,8 @@ def edges(kind: str) -> list[int]:
         return CORE_F16
     if kind in {"bf16", "bf16x2"}:
         return CORE_BF16
+    if kind in SPECIAL:
+        return SPECIAL[kind]
     if kind in {"u16", "f8x2"}:
         return (
             CORE_U16
@@ -191,6 +238,14 @@ def _of_width(kind: str, words: Words) -> npt.NDArray[np.generic]:
 def inputs(kinds: tuple[str, ...]) -> tuple[npt.NDArray[np.generic], ...]:
     """TOTAL values for each input of a form with these kinds of inputs."""
     columns = [_column(kinds, k) for k in range(len(kinds))]
+    if kinds in {
+        ("f64",) * 2,
+        ("f64",) * 3,
+    }:  # of two NaNs either may survive: it depends on the order in which ptxas puts the sources
+        taken = np.zeros(TOTAL, dtype=bool)
+        for k, column in enumerate(columns):
+            columns[k] = np.where(taken & np.isnan(column.view(np.float64)), np.uint64(0x3FF8000000000000), column)
+            taken |= np.isnan(columns[k].view(np.float64))
     real = {("f32",) * 3: np.float32, ("f64",) * 3: np.float64, ("f16",) * 3: np.float16}.get(kinds)
     if real is not None:  # a third of the sums nearly cancel the product
         with np.errstate(all="ignore"):

@@ -187,22 +187,22 @@ void brev(Decoder& d) {
   sources(d, 1, width(d.type())), finish(d, width(d.type()) == 4 ? unary<u32, u32, reverse> : unary<u64, u64, reverse>, MixClass::integer);
 }
 
+// Position and length count in 32 bits as a GPU does it: 8 bits of them for a word, all of them for 64 bits, where the code is a sequence.
 template <class T>
 constexpr auto extract = [](T a, u32 position, u32 length) {
   using U = std::make_unsigned_t<T>;
   constexpr u32 bits = 8 * sizeof(T);
-  position &= 255;
-  length &= 255;
+  if (bits == 32) position &= 255, length &= 255;
   if (length == 0) return T(0);
-  const U field = position >= bits ? 0 : U(a) >> position;
   if constexpr (std::is_signed_v<T>) {
-    const u32 top = std::min(position + length - 1, bits - 1);
-    const U sign = U(a) >> top & 1;
-    if (length >= bits) return position >= bits ? T(U(0) - sign) : T(a >> position);
+    const u32 top = u64{position} + length - 1 < bits ? position + length - 1 : bits - 1;
+    const U sign = U(0) - (U(a) >> top & 1);
+    const U field = position >= bits ? sign : U(a >> position);
+    if (length >= bits) return T(field);
     const U mask = (U(1) << length) - 1;
-    const U value = position >= bits ? U(0) : U(a >> position);
-    return T((value & mask) | (sign ? ~mask : U(0)));
+    return T((field & mask) | (sign & ~mask));
   } else {
+    const U field = position >= bits ? 0 : U(a) >> position;
     return length >= bits ? T(field) : T(field & ((U(1) << length) - 1));
   }
 };
@@ -226,7 +226,7 @@ void insert(Warp& w, const Instr& i) {
   const u32 *c = reg<u32>(w, i.c), *e = reg<u32>(w, i.e);
   constexpr u32 bits = 8 * sizeof(T);
   each<T>(w, i.d, [&](int l) {
-    const u32 position = c[l] & 255, length = e[l] & 255;
+    const u32 position = bits == 32 ? c[l] & 255 : c[l], length = bits == 32 ? e[l] & 255 : e[l];
     if (position >= bits) return b[l];
     const T mask = T((length >= bits ? ~T(0) : T((T(1) << length) - 1)) << position);
     return T((b[l] & ~mask) | (T(a[l] << position) & mask));

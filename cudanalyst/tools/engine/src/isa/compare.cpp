@@ -77,17 +77,19 @@ u8 compare_by_name(u8 c, T a, T b) {
     default: return compare<nan>(a, b);
   }
 }
-// option2: the comparison.
+// option2: the comparison; option: subnormal operands are zero.
 template <bool brain, int shift, class Bits>
 void half_compare(Warp& w, const Instr& i) {
   const Bits *a = reg<Bits>(w, i.a), *b = reg<Bits>(w, i.b);
+  const auto flushed = [&](u16 h) { return i.option && (h & 0x7fff) < 0x0400 ? u16(h & 0x8000) : h; };
   each_slow<u8>(w, i.d, [&](int l) {
-    const u16 x = u16(a[l] >> shift), y = u16(b[l] >> shift);
+    const u16 x = flushed(u16(a[l] >> shift)), y = flushed(u16(b[l] >> shift));
     return brain ? compare_by_name(i.option2, from_bf16(x), from_bf16(y)) : compare_by_name(i.option2, from_half(x), from_half(y));
   });
 }
 Execute half_comparison(Decoder& d, Type t, Comparison c, bool second) {
   d.i.option2 = c;
+  d.i.option = d.has(".ftz");
   switch (t) {
     case Type::f16: return half_compare<false, 0, u16>;
     case Type::bf16: return half_compare<true, 0, u16>;
@@ -267,11 +269,13 @@ void selp(Decoder& d) {
   d.i.option = negated;
   finish(d, n == 2 ? select<u16> : n == 4 ? select<u32> : select<u64>, MixClass::predicate);
 }
+// option: a negative subnormal counts as zero.
 template <class T, class C>
 void by_sign(Warp& w, const Instr& i) {
   const T *a = reg<T>(w, i.a), *b = reg<T>(w, i.b);
   const C* c = reg<C>(w, i.c);
-  each<T>(w, i.d, [&](int l) { return c[l] >= 0 ? a[l] : b[l]; });
+  const C least = std::is_same_v<C, float> && i.option ? static_cast<C>(-1.1754942e-38f) : C(0);
+  each<T>(w, i.d, [&](int l) { return c[l] >= least ? a[l] : b[l]; });
 }
 void slct(Decoder& d) {
   d.expect_operands(4);
@@ -281,6 +285,7 @@ void slct(Decoder& d) {
   d.i.a = d.source(1, n);
   d.i.b = d.source(2, n);
   d.i.c = d.source(3, 4);
+  d.i.option = d.has(".ftz");
   finish(d,
          real ? (n == 2   ? by_sign<u16, float>
                  : n == 4 ? by_sign<u32, float>

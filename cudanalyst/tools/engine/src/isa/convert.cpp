@@ -54,7 +54,8 @@ u64 store_float(Type t, double x, const Conversion& k) {
     default: {
       if (x != x) return 0x7fffffffu;
       float f = static_cast<float>(round_to(x, 24, -126, std::numeric_limits<float>::max(), k.rounding));
-      if (k.ftz && std::fabs(f) < 1.17549435e-38f) f = std::copysign(0.0f, f);
+      // Below the smallest normal, rounded as if exponents had no end.
+      if (k.ftz && std::fabs(x) < 0x1p-126 && std::fabs(round_to(x, 24, -1000, 1, k.rounding)) < 0x1p-126) f = std::copysign(0.0f, f);
       return std::bit_cast<u32>(f);
     }
   }
@@ -70,7 +71,6 @@ double to_integral(double x, Rounding r) {
 }
 
 u64 to_integer(Type t, double x) {
-  if (x != x) return t == Type::s64 || t == Type::u64 ? u64{1} << 63 : 0;
   const unsigned bits = 8 * width(t);
   if (ptx::is_signed(t)) {
     const double limit = std::ldexp(1.0, static_cast<int>(bits) - 1);
@@ -88,10 +88,40 @@ u64 extend(Type t, u64 bits) {
   return ptx::is_signed(t) ? static_cast<u64>(static_cast<s64>(bits << shift) >> shift) : bits << shift >> shift;
 }
 
+// The NaN that a NaN becomes. Between some formats its payload survives, cut or filled up, in others there is one NaN for all.
+u64 convert_nan(const Conversion& k, u64 bits) {
+  const bool wide = k.to == Type::f64 || k.from == Type::f64;
+  if (!is_float(k.to)) {
+    if (width(k.to) == 8) return u64{1} << 63;
+    return k.from == Type::f64 ? extend(k.to, u64{1} << (8 * width(k.to) - 1)) : 0;
+  }
+  if (k.saturate) return 0;
+  if (wide && !(k.from == Type::f32 && k.ftz)) {
+    const u64 sign = bits >> (8 * width(k.from) - 1) & 1;
+    const auto payload = [](Type t) { return t == Type::f64 ? 52u : t == Type::f32 ? 23u : t == Type::f16 ? 10u : 7u; };
+    const u32 from = payload(k.from), to = payload(k.to);
+    u64 value = bits & ((u64{1} << from) - 1);
+    value = from > to ? value >> (from - to) : value << (to - from);
+    if (k.from != Type::f64 || k.to != Type::f64 || k.integral) value |= u64{1} << (to - 1);
+    const u32 width_bits = 8 * width(k.to);
+    return sign << (width_bits - 1) | ((u64{1} << (width_bits - 1 - to)) - 1) << to | value;
+  }
+  switch (k.to) {
+    case Type::f16:
+    case Type::bf16: return 0x7fff;
+    case Type::f64: return 0x7fffffffe0000000;
+    case Type::tf32: return 0x7fffe000;
+    default:
+      if (k.from == Type::bf16 && !k.ftz) return bits << 16;
+      return k.from == Type::f32 && !k.ftz && !k.integral ? bits : 0x7fffffff;
+  }
+}
+
 u64 convert(const Conversion& k, u64 bits) {
   if (is_float(k.from)) {
     double x = load_float(k.from, bits);
-    if (k.ftz && k.from == Type::f32 && std::fabs(x) < 1.1754943508222875e-38) x = std::copysign(0.0, x);
+    if (x != x) return convert_nan(k, k.from == Type::f64 ? bits : bits & ((u64{1} << (8 * width(k.from))) - 1));
+    if (k.ftz && k.from == Type::f32 && k.to != Type::f16 && std::fabs(x) < 1.1754943508222875e-38) x = std::copysign(0.0, x);
     if (!is_float(k.to)) return extend(k.to, to_integer(k.to, to_integral(x, k.rounding)));
     if (k.integral) {
       Conversion exact = k;
@@ -103,6 +133,7 @@ u64 convert(const Conversion& k, u64 bits) {
   bits = extend(k.from, bits);
   if (is_float(k.to)) {
     const bool s = ptx::is_signed(k.from);
+    if (k.to == Type::f64 && k.saturate) return std::bit_cast<u64>((s && static_cast<s64>(bits) < 0) || bits == 0 ? 0.0 : 1.0);
     if (k.to == Type::f64)
       return std::bit_cast<u64>(with_rounding(k.rounding, [&] {
         volatile u64 v = bits;
@@ -183,22 +214,14 @@ Execute quick(const Conversion& k) {
       const float f = from_half(a);
       return f == f ? f : std::bit_cast<float>(0x7fffffffu);
     }>;
-  if (is(f32, bf16, 4, 2))
-    return unary<float, cudanalyst::u16, [](cudanalyst::u16 a) {
-      const float f = from_bf16(a);
-      return f == f ? f : std::bit_cast<float>(0x7fffffffu);
-    }>;
+  if (is(f32, bf16, 4, 2)) return unary<cudanalyst::u32, cudanalyst::u16, [](cudanalyst::u16 a) { return cudanalyst::u32{a} << 16; }>;
   if (is(s32, f32, 4, 4) && k.rounding == Rounding::zero) return unary<cudanalyst::s32, float, f32_to_s32>;
   if (k.rounding != Rounding::nearest) return nullptr;
   if (is(f32, s32, 4, 4)) return unary<float, cudanalyst::s32, [](cudanalyst::s32 a) { return static_cast<float>(a); }>;
   if (is(f32, u32, 4, 4)) return unary<float, cudanalyst::u32, [](cudanalyst::u32 a) { return static_cast<float>(a); }>;
   if (is(f64, s32, 8, 4)) return unary<double, cudanalyst::s32, [](cudanalyst::s32 a) { return static_cast<double>(a); }>;
   if (k.integral) return nullptr;
-  if (is(f32, f64, 4, 8))
-    return unary<float, double, [](double a) {
-      const auto f = static_cast<float>(a);
-      return f == f ? f : std::bit_cast<float>(0x7fffffffu);
-    }>;
+  if (is(f32, f64, 4, 8)) return unary<float, double, [](double a) { return static_cast<float>(a); }>;
   if (is(f16, f32, 2, 4)) return unary<cudanalyst::u16, float, [](float a) { return to_half(a); }>;
   if (is(bf16, f32, 2, 4)) return unary<cudanalyst::u16, float, [](float a) { return to_bf16(a); }>;
   return nullptr;
@@ -259,8 +282,18 @@ void cvt_packed(Decoder& d) {
   d.i.more = k;
   finish(d, packed, MixClass::conversion);
 }
+// Away from zero: a GPU adds half a unit to the bits, but for a NaN, and cuts them; .satfinite steps back from an exponent of all ones.
+template <bool finite>
+constexpr auto nearest_away = [](u32 a) {
+  const u32 r = ((a & 0x7fffffff) > 0x7f800000 ? a : a + 0x1000) & ~0x1fffu;
+  return finite && (r & 0x7f800000) == 0x7f800000 ? r - 0x2000 : r;
+};
 void cvt_tf32(Decoder& d) {
   d.expect_operands(2);
+  if (d.has(".rna")) {
+    sources(d, 1, 4);
+    return finish(d, d.has(".satfinite") ? unary<u32, u32, nearest_away<true>> : unary<u32, u32, nearest_away<false>>, MixClass::conversion);
+  }
   Conversion* k = conversion(d, Type::tf32, Type::f32);
   k->to_width = k->from_width = 4;
   d.i.d = d.target(0, 4);

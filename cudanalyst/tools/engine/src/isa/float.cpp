@@ -11,6 +11,9 @@ namespace {
 constexpr float nan32() { return std::bit_cast<float>(0x7fffffffu); }
 inline float quiet(float r) { return r == r ? r : nan32(); }
 inline double quiet(double r) { return r; }
+// A selected operand, not a computed one: a NaN may still be a signalling one.
+inline float quieted(float r) { return quiet(r); }
+inline double quieted(double r) { return r == r ? r : r + r; }
 
 constexpr auto add_of = [](auto a, auto b) { return quiet(a + b); };
 constexpr auto sub_of = [](auto a, auto b) { return quiet(a - b); };
@@ -26,7 +29,7 @@ constexpr auto min_of = [](auto a, auto b) {
   const T equal = std::bit_cast<T>(U(std::bit_cast<U>(a) | std::bit_cast<U>(b)));
   const T lower = a < b ? a : b;
   const T either = a == b ? equal : lower;
-  return quiet(a != a ? b : b != b ? a : either);
+  return quieted(a != a ? b : b != b ? a : either);
 };
 constexpr auto max_of = [](auto a, auto b) {
   using T = decltype(a);
@@ -34,7 +37,7 @@ constexpr auto max_of = [](auto a, auto b) {
   const T equal = std::bit_cast<T>(U(std::bit_cast<U>(a) & std::bit_cast<U>(b)));
   const T upper = b < a ? a : b;
   const T either = a == b ? equal : upper;
-  return quiet(a != a ? b : b != b ? a : either);
+  return quieted(a != a ? b : b != b ? a : either);
 };
 constexpr auto min_nan = [](float a, float b) { return a != a || b != b ? nan32() : min_of(a, b); };
 constexpr auto max_nan = [](float a, float b) { return a != a || b != b ? nan32() : max_of(a, b); };
@@ -48,13 +51,46 @@ constexpr auto signs_apart = [](float a, float b) {
 
 inline float flush(float x) { return std::fabs(x) < 1.17549435e-38f ? std::copysign(0.0f, x) : x; }
 
+// Of what a result that is flushed where it is tiny was made.
+enum class Tiny : u8 { never, product, quotient, sum_of_product, reciprocal };
+
 struct Wrap {
   const Instr* inner;
   int rounding;
+  Tiny tiny;
   bool flush_sources, flush_result, saturate, wide;
   unsigned n;
   u32 source[3], flushed[3];
 };
+
+// A result is flushed when, rounded as if exponents had no end, it is below the smallest normal. Where rounding made it the smallest normal, that
+// is seen by doing the same 24 powers of two higher. The sources are copies by then, so they can be changed.
+void flush_tiny(Warp& w, const Instr& i, const Wrap& k) {
+  constexpr float smallest = 1.17549435e-38f, up = 16777216.0f;
+  float* const d = reg<float>(w, i.d);
+  u32 suspects = 0;
+  for (int l = 0; l < 32; ++l) suspects |= static_cast<u32>(std::fabs(d[l]) == smallest) << l;
+  suspects &= w.mask;
+  if (!suspects) return;
+  float rounded[32];
+  std::memcpy(rounded, d, sizeof rounded);
+  float *a = reg<float>(w, k.flushed[0]), *b = k.n > 1 ? reg<float>(w, k.flushed[1]) : nullptr, *c = k.n > 2 ? reg<float>(w, k.flushed[2]) : nullptr;
+  for (u32 rest = suspects; rest; rest &= rest - 1) {
+    const int l = __builtin_ctz(rest);
+    if (k.tiny == Tiny::reciprocal) {
+      a[l] /= up;
+      continue;
+    }
+    if (k.tiny == Tiny::quotient || std::fabs(a[l]) < std::fabs(b[l])) a[l] *= up;
+    else b[l] *= up;
+    if (c) c[l] *= up;
+  }
+  if (k.rounding != FE_TONEAREST) std::fesetround(k.rounding);
+  k.inner->fn(w, *k.inner);
+  if (k.rounding != FE_TONEAREST) std::fesetround(FE_TONEAREST);
+  for (int l = 0; l < 32; ++l)
+    if (w.mask >> l & 1) d[l] = suspects >> l & 1 && std::fabs(d[l]) < smallest * up ? std::copysign(0.0f, rounded[l]) : rounded[l];
+}
 
 void wrapped(Warp& w, const Instr& i) {
   const Wrap& k = *static_cast<const Wrap*>(i.more);
@@ -75,7 +111,10 @@ void wrapped(Warp& w, const Instr& i) {
     return;
   }
   const float* d = reg<float>(w, i.d);
-  if (k.flush_result) each<float>(w, i.d, [&](int l) { return flush(d[l]); });
+  if (k.flush_result) {
+    if (k.tiny != Tiny::never) flush_tiny(w, i, k);
+    each<float>(w, i.d, [&](int l) { return flush(d[l]); });
+  }
   if (k.saturate) each<float>(w, i.d, [&](int l) { return d[l] > 0 ? (d[l] < 1 ? d[l] : 1.0f) : 0.0f; });
 }
 
@@ -89,7 +128,13 @@ void wrap_float(Decoder& d, unsigned n, bool float_result) {
   if (d.has(".rp")) rounding = FE_UPWARD;
   const bool ftz = d.has(".ftz"), saturate = d.has(".sat");
   if (rounding == FE_TONEAREST && !ftz && !saturate) return;
-  auto* k = new Wrap{nullptr, rounding, ftz, ftz && float_result, saturate, width(d.types.back()) == 8, n, {d.i.a, d.i.b, d.i.c}, {}};
+  const std::string_view op = d.statement->op;
+  const Tiny tiny = op.starts_with("mul")                            ? Tiny::product
+                    : op.starts_with("div")                          ? Tiny::quotient
+                    : op.starts_with("fma") || op.starts_with("mad") ? Tiny::sum_of_product
+                    : op.starts_with("rcp")                          ? Tiny::reciprocal
+                                                                     : Tiny::never;
+  auto* k = new Wrap{nullptr, rounding, tiny, ftz, ftz && float_result, saturate, width(d.types.back()) == 8, n, {d.i.a, d.i.b, d.i.c}, {}};
   d.program.owned.emplace_back(k, [](void* p) { delete static_cast<Wrap*>(p); });
   Instr inner = d.i;
   if (ftz) {
@@ -133,8 +178,9 @@ void sign(Decoder& d) {
   const bool wide = d.type() == Type::f64, negate = d.statement->op[0] == 'n';
   sources(d, 1, wide ? 8 : 4);
   finish(d,
-         wide ? (negate ? unary<u64, u64, [](u64 a) { return a ^ u64{1} << 63; }> : unary<u64, u64, [](u64 a) { return a & ~(u64{1} << 63); }>)
-              : (negate ? unary<u32, u32, [](u32 a) { return a ^ 0x80000000u; }> : unary<u32, u32, [](u32 a) { return a & 0x7fffffffu; }>),
+         wide ? (negate ? unary<double, double, [](double a) { return a == a ? -a : a + a; }>
+                        : unary<double, double, [](double a) { return a == a ? std::fabs(a) : a + a; }>)
+              : (negate ? unary<float, float, [](float a) { return quiet(-a); }> : unary<float, float, [](float a) { return quiet(std::fabs(a)); }>),
          wide ? MixClass::fp64 : MixClass::fp32);
   wrap_float(d, 1, true);
 }
@@ -156,7 +202,7 @@ constexpr auto is_class = [](T a) {
     case 1: return u8(bits == infinity);
     case 2: return u8(bits <= infinity);
     case 3: return u8(bits > infinity);
-    case 4: return u8(bits >= normal && bits < infinity);
+    case 4: return u8((bits >= normal && bits < infinity) || bits == 0);  // a GPU counts zero among them
     default: return u8(bits < normal && bits != 0);
   }
 };

@@ -72,28 +72,47 @@ u16 prepare(u16 a, const Instr& i) {
 
 enum Operation { op_add, op_sub, op_mul, op_fma, op_min, op_max, op_neg, op_abs, op_exp2, op_tanh };
 
+// With .ftz a result is zero where it is below the smallest normal, rounded as if exponents had no end. Only f16 has .ftz.
+bool tiny(double exact, const Instr& i) {
+  constexpr double smallest = 0x1p-14;
+  return i.option & 1 && std::fabs(exact) < smallest && std::fabs(round_to(exact, 11, -1000, 65504.0, Rounding::nearest)) < smallest;
+}
+
 template <class H, int op>
 u16 limit_of(u16 a, u16 b, const Instr& i) {
   const float x = H::from(a), y = H::from(b);
   const bool nan_a = x != x, nan_b = y != y;
   if (nan_a || nan_b) return (i.option & 8) || (nan_a && nan_b) ? u16(0x7fff) : nan_a ? b : a;
-  const bool a_first = x < y || (x == y && (op == op_min ? (a & 0x8000) != 0 : (b & 0x8000) != 0));
-  return (op == op_min) == a_first ? a : b;
+  const bool a_lower = x < y || (x == y && (a & 0x8000) != 0);  // minus zero is below zero
+  return (op == op_min) == a_lower ? a : b;
 }
 
 template <class H, int op>
 u16 compute(u16 a, u16 b, u16 c, const Instr& i) {
-  if constexpr (op == op_neg) return u16(prepare<H>(a, i) ^ 0x8000);
-  if constexpr (op == op_abs) return u16(prepare<H>(a, i) & 0x7fff);
+  if constexpr (op == op_neg || op == op_abs) {
+    if (H::from(a) != H::from(a)) return 0x7fff;
+    a = prepare<H>(a, i);
+    return op == op_neg ? u16(a ^ 0x8000) : u16(a & 0x7fff);
+  }
   a = prepare<H>(a, i);
   b = prepare<H>(b, i);
   // .oob: where an operand is the NaN that marks a value out of bounds, the result is zero.
   if (op == op_fma && i.option & 32 && (a == 0x7fff || b == 0x7fff || c == 0x7fff)) return 0;
-  if constexpr (op == op_fma) return finish_half<H>(H::fma(a, b, prepare<H>(c, i)), i);
+  if constexpr (op == op_fma) {
+    c = prepare<H>(c, i);
+    const u16 r = H::fma(a, b, c);
+    if (i.option & 1 && (r & 0x7fff) == H::smallest_normal &&
+        tiny(sum_to_odd(static_cast<double>(H::from(a)) * static_cast<double>(H::from(b)), static_cast<double>(H::from(c))), i))
+      return finish_half<H>(u16(r & 0x8000), i);
+    return finish_half<H>(r, i);
+  }
   const float x = H::from(a), y = H::from(b);
   if constexpr (op == op_add) return finish_half<H>(H::to(x + y), i);
   if constexpr (op == op_sub) return finish_half<H>(H::to(x - y), i);
-  if constexpr (op == op_mul) return finish_half<H>(H::to(x * y), i);
+  if constexpr (op == op_mul) {
+    if (tiny(x * y, i)) return i.option & 2 ? u16(0) : u16((a ^ b) & 0x8000);  // the product is exact
+    return finish_half<H>(H::to(x * y), i);
+  }
   if constexpr (op == op_exp2) return finish_half<H>(H::to(std::exp2(x)), i);
   if constexpr (op == op_tanh) return finish_half<H>(H::to(std::tanh(x)), i);
   // Minimum and maximum; with .xorsign.abs of the magnitudes, and the sign is the exclusive or.

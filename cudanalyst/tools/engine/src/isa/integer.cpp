@@ -111,7 +111,7 @@ void mul24(Decoder& d) {
          MixClass::integer);
 }
 
-// A GPU does not trap: n / 0 is all ones, n % 0 is n, INT_MIN / -1 wraps.
+// A GPU does not trap: n / 0 and n % 0 are all ones, INT_MIN / -1 wraps.
 constexpr auto quotient = [](auto a, auto b) {
   using T = decltype(a);
   if (b == 0) return T(~T(0));
@@ -121,7 +121,7 @@ constexpr auto quotient = [](auto a, auto b) {
 };
 constexpr auto remainder_of = [](auto a, auto b) {
   using T = decltype(a);
-  if (b == 0) return a;
+  if (b == 0) return T(~T(0));
   if constexpr (std::is_signed_v<T>)
     if (b == T(-1)) return T(0);
   return T(a % b);
@@ -181,7 +181,9 @@ void sad(Decoder& d) {
          MixClass::integer);
 }
 
-// Arithmetic with a carry: e is the carry's slot; option bit 0 reads it, bit 1 writes it; option2: 0 add, 1 subtract, 2 low product, 3 high product.
+// Arithmetic with a carry. A subtraction adds the complement, so its carry is one where nothing is borrowed; code that mixes addc with sub.cc
+// (CUDA's 128-bit division does) relies on that. e is the carry's slot; option bit 0 reads it, bit 1 writes it; option2: 0 add, 1 subtract, 2 low
+// product, 3 high product.
 template <class T>
 void carry(Warp& w, const Instr& i) {
   const T *a = reg<T>(w, i.a), *b = reg<T>(w, i.b), *c = i.c == none ? nullptr : reg<T>(w, i.c);
@@ -200,8 +202,8 @@ void carry(Warp& w, const Instr& i) {
     uint128 sum;
     u8 out;
     if (i.option2 == 1) {
-      sum = uint128(first) - second - in;
-      out = uint128(first) < uint128(second) + in;
+      sum = uint128(first) + T(~second) + (i.option & 1 ? in : 1);
+      out = (sum >> (8 * sizeof(T))) != 0;
     } else {
       sum = uint128(first) + second + in;
       out = (sum >> (8 * sizeof(T))) != 0;

@@ -188,9 +188,16 @@ void video(Decoder& d) {
       for (const char c : to.substr(2)) k->mask = static_cast<u8>(k->mask | 1u << (c - '0'));
     }
   } else {
+    // What a GPU makes of these is not what the PTX manual says of them (seen on an H200).
+    if (!k->signed_d && k->saturate && to.empty() && !scalar_set && name != "vmin" && name != "vmax")
+      Decoder::reject("saturation of an unsigned result");
+    if (k->operation == Operation::product && !k->signed_d && k->shift) Decoder::reject("a scaled unsigned product");
+    if (k->operation == Operation::difference && (k->second == Second::least || k->second == Second::most))
+      Decoder::reject("a limit of a difference");
     k->a = part_of(a);
     k->b = part_of(b);
     k->d = part_of(to);
+    if (k->operation == Operation::sub && !to.empty()) Decoder::reject("a difference that is merged");
     k->merge = !to.empty();
     if (third != (k->merge || k->second != Second::none || k->operation == Operation::product))
       Decoder::reject("a number of operands that it does not have");

@@ -77,6 +77,9 @@ def carries() -> Iterator[Form]:
                 f"{k} {k} {k}",
                 k,
             )
+        for first, name in (("sub", "addc"), ("add", "subc")):
+            text = f"{first}.cc.{t} {{d}}, {{a}}, {{b}}; {name}.{t} {{d}}, {{c}}, 0;"
+            yield sequence(f"{name}.{t} after {first}.cc", text, f"{k} {k} {k}", k)
         for half in ("lo", "hi"):
             yield sequence(
                 f"mad.{half}.cc.{t}",

@@ -70,11 +70,39 @@ def half() -> Iterator[Form]:
             yield form(f"abs{ftz}.{t}", t, t)
 
 
+def tiny() -> Iterator[Form]:
+    """Flushing of results around the smallest normal, and marks of values out of bounds."""
+    for rounding in ROUNDINGS:
+        for flags in (".ftz", ".ftz.sat"):
+            yield named(f"mul{rounding}{flags}.f32", "f32tiny f32tiny", "f32")
+            yield named(f"fma{rounding}{flags}.f32", "f32tiny f32tiny f32least", "f32")
+            yield named(f"mul{rounding}{flags}.f32", "f32least f32", "f32")
+        yield named(f"div{rounding}.ftz.f32", "f32least f32least", "f32")
+        yield named(f"add{rounding}.ftz.f32", "f32least f32least", "f32")
+        yield named(f"rcp{rounding}.ftz.f32", "f32least", "f32")
+        yield named(f"cvt{rounding}.ftz.f32.f64", "f64tiny", "f32")
+    for flags in (".ftz", ".ftz.sat"):
+        yield named(f"mul.rn{flags}.f16", "f16tiny f16tiny", "f16")
+        yield named(f"mul.rn{flags}.f16", "f16least f16", "f16")
+        yield named(f"fma.rn{flags}.f16", "f16tiny f16tiny f16least", "f16")
+    for name in ("fma.rn.oob.f16", "fma.rn.oob.relu.f16", "fma.rn.oob.bf16", "fma.rn.oob.relu.bf16"):
+        yield named(name, "f16nan f16nan f16nan", "f16")
+    for name in ("cvt.rna.tf32.f32", "cvt.rna.satfinite.tf32.f32", "cvt.rn.tf32.f32"):
+        yield named(name, "f32nan", "f32")
+
+
+def named(opcode: str, inputs: str, output: str) -> Form:
+    """A form that is there with other inputs, too."""
+    plain = form(opcode, inputs, output)
+    return Form(f"{opcode} of {inputs}", plain.body, plain.inputs, plain.output)
+
+
 def real_forms() -> Iterator[Form]:
     """All that have one right result."""
     yield from single()
     yield from double()
     yield from half()
+    yield from tiny()
 
 
 def approximate_forms() -> Iterator[Form]:
