@@ -5,7 +5,7 @@
 template <bool right>
 __global__ void crossed(int* y) {
   if (threadIdx.x < 32) {
-    asm volatile("bar.sync 1, 64;" ::: "memory");  // FAULT crossed_barriers synccheck barrier_deadlock // HANGS crossed_barriers
+    asm volatile("bar.sync 1, 64;" ::: "memory");  // FAULT-OR crossed_barriers synccheck barrier_deadlock // HANGS crossed_barriers
     asm volatile("bar.sync 2, 64;" ::: "memory");
   } else {
     asm volatile("bar.sync %0, 64;" ::"r"(right ? 1 : 2) : "memory");  // FAULT-OR crossed_barriers synccheck barrier_deadlock
@@ -37,7 +37,7 @@ __global__ void barrier_and_flag(int* flag, int* y) {
     __syncthreads();  // FAULT-OR barrier_against_flag synccheck barrier_deadlock // FAULT-OR barrier_against_flag synccheck endless_loop
     if (threadIdx.x == 0) atomicExch(flag, 1);
   } else {
-    while (atomicAdd(flag, 0) == 0) {}  // FAULT barrier_against_flag synccheck endless_loop // HANGS barrier_against_flag
+    while (atomicAdd(flag, 0) == 0) {}  // FAULT-OR barrier_against_flag synccheck endless_loop // HANGS barrier_against_flag
     __syncthreads();
   }
   y[threadIdx.x] = 1;
@@ -67,7 +67,7 @@ PAIR(lock_taken_twice) {
 // The lanes of a warp meet inside the section that only one of them may enter.
 template <bool right>
 __global__ void meet_in_lock(int* lock, int* y) {
-  while (atomicCAS(lock, 0, 1) != 0) {}  // FAULT warp_meets_in_lock synccheck endless_loop // HANGS warp_meets_in_lock
+  while (atomicCAS(lock, 0, 1) != 0) {}  // FAULT-OR warp_meets_in_lock synccheck endless_loop // HANGS warp_meets_in_lock
   if (!right) __syncwarp();              // FAULT-OR warp_meets_in_lock synccheck barrier_deadlock
   y[0] += 1;
   __threadfence();
@@ -105,7 +105,7 @@ template <bool right>
 __global__ void steps_over(unsigned n, int* y) {
   int k = 0;
 #pragma unroll 1
-  for (unsigned i = threadIdx.x; right ? i < n : i != n; i += 32) {  // FAULT steps_over_the_end synccheck endless_loop // HANGS steps_over_the_end
+  for (unsigned i = threadIdx.x; right ? i < n : i != n; i += 32) {  // FAULT-OR steps_over_the_end synccheck endless_loop // HANGS steps_over_the_end
     if (y[i & 31] == 0) ++k;                                       // FAULT-OR steps_over_the_end synccheck endless_loop
   }
   y[threadIdx.x] = k;
@@ -121,7 +121,7 @@ __global__ void home_made_grid_barrier(unsigned* arrived, int* y) {
   if (threadIdx.x == 0) {
     __threadfence();
     atomicAdd(arrived, 1u);
-    while (atomicAdd(arrived, 0u) < gridDim.x + (right ? 0 : 1)) {}  // FAULT grid_barrier_one_too_high synccheck endless_loop // HANGS grid_barrier_one_too_high
+    while (atomicAdd(arrived, 0u) < gridDim.x + (right ? 0 : 1)) {}  // FAULT-OR grid_barrier_one_too_high synccheck endless_loop // HANGS grid_barrier_one_too_high
   }
   __syncthreads();  // FAULT-OR grid_barrier_one_too_high synccheck endless_loop
   y[blockIdx.x * blockDim.x + threadIdx.x] = 1;

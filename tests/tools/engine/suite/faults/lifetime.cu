@@ -121,7 +121,7 @@ __global__ void publish(Work* work, int* y) {
   work->input = local;
 }
 __global__ void consume(const Work* work, int* y) {
-  y[threadIdx.x] = work->input[0];  // FAULT address_of_local memcheck invalid_local_read // FAULT-OR address_of_local memcheck invalid_global_read
+  y[threadIdx.x] = work->input[0];  // FAULT-OR address_of_local memcheck invalid_local_read // FAULT-OR address_of_local memcheck invalid_global_read
 }
 CASE(address_of_local) {
   Work* work = zeros<Work>(1);

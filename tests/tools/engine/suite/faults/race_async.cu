@@ -20,7 +20,7 @@ __global__ void no_wait(const float* x, float* y) {
   __pipeline_commit();
   if (right) __pipeline_wait_prior(0);
   __syncthreads();
-  y[i] = s[63 - i];  // FAULT copy_not_waited_for synccheck missing_async_wait // FAULT-OR copy_not_waited_for initcheck uninitialized_shared_read // FAULT-OR copy_not_waited_for racecheck shared_race_raw
+  y[i] = s[63 - i];  // FAULT-OR copy_not_waited_for synccheck missing_async_wait // FAULT-OR copy_not_waited_for initcheck uninitialized_shared_read // FAULT-OR copy_not_waited_for racecheck shared_race_raw
 }
 PAIR(copy_not_waited_for) {
   no_wait<right><<<1, 64>>>(zeros<float>(64), zeros<float>(64));
@@ -36,7 +36,7 @@ __global__ void own_wait(const float* x, float* y) {
   __pipeline_commit();
   __pipeline_wait_prior(0);
   if (right) __syncthreads();
-  y[i] = s[63 - i];  // FAULT wait_without_barrier racecheck shared_race_raw // FAULT-OR wait_without_barrier synccheck missing_async_wait // FAULT-OR wait_without_barrier initcheck uninitialized_shared_read
+  y[i] = s[63 - i];  // FAULT-OR wait_without_barrier racecheck shared_race_raw // FAULT-OR wait_without_barrier synccheck missing_async_wait // FAULT-OR wait_without_barrier initcheck uninitialized_shared_read
 }
 PAIR(wait_without_barrier) {
   own_wait<right><<<1, 64>>>(zeros<float>(64), zeros<float>(64));
@@ -58,7 +58,7 @@ __global__ void stages(const float* x, float* y, int rounds) {
     if (right) __pipeline_wait_prior(1);
     else __pipeline_wait_prior(2);
     __syncthreads();
-    sum += s[k % 2][31 - i];  // FAULT waits_for_too_few synccheck missing_async_wait // FAULT-OR waits_for_too_few initcheck uninitialized_shared_read // FAULT-OR waits_for_too_few racecheck shared_race_raw
+    sum += s[k % 2][31 - i];  // FAULT-OR waits_for_too_few synccheck missing_async_wait // FAULT-OR waits_for_too_few initcheck uninitialized_shared_read // FAULT-OR waits_for_too_few racecheck shared_race_raw
     __syncthreads();
   }
   y[i] = sum;
@@ -76,7 +76,7 @@ __global__ void refill(const float* x, float* y) {
   float sum = 0;
 #pragma unroll 1
   for (int k = 0; k < 3; ++k) {
-    __pipeline_memcpy_async(&s[i], &x[64 * k + i], 4);  // FAULT refilled_while_read racecheck shared_race_war
+    __pipeline_memcpy_async(&s[i], &x[64 * k + i], 4);  // FAULT-OR refilled_while_read racecheck shared_race_war
     __pipeline_commit();
     __pipeline_wait_prior(0);
     __syncthreads();
@@ -98,7 +98,7 @@ __global__ void write_under_way(const float* x, float* y) {
   __pipeline_memcpy_async(&s[i], &x[i], 4);
   __pipeline_commit();
   if (right) __pipeline_wait_prior(0);
-  s[i] = 1;  // FAULT written_under_way synccheck missing_async_wait // FAULT-OR written_under_way racecheck shared_race_waw
+  s[i] = 1;  // FAULT-OR written_under_way synccheck missing_async_wait // FAULT-OR written_under_way racecheck shared_race_waw
   __pipeline_wait_prior(0);
   __syncwarp();
   y[i] = s[31 - i];
@@ -119,7 +119,7 @@ __global__ void arrive_only(const int* x, int* y) {
   s[i] = x[i];  // FAULT-OR arrives_without_waiting racecheck shared_race_war
   auto token = barrier.arrive();
   if (right) barrier.wait(std::move(token));
-  y[i] = s[63 - i];  // FAULT arrives_without_waiting racecheck shared_race_raw // FAULT-OR arrives_without_waiting initcheck uninitialized_shared_read
+  y[i] = s[63 - i];  // FAULT-OR arrives_without_waiting racecheck shared_race_raw // FAULT-OR arrives_without_waiting initcheck uninitialized_shared_read
 }
 PAIR(arrives_without_waiting) {
   arrive_only<right><<<1, 64>>>(zeros<int>(64), zeros<int>(64));
@@ -138,7 +138,7 @@ __global__ void late_write(const int* x, int* y) {
   auto token = barrier.arrive();
   if (!right) s[i] = x[i];  // FAULT-OR written_after_arrival racecheck shared_race_war
   barrier.wait(std::move(token));
-  y[i] = s[63 - i];  // FAULT written_after_arrival racecheck shared_race_raw // FAULT-OR written_after_arrival initcheck uninitialized_shared_read
+  y[i] = s[63 - i];  // FAULT-OR written_after_arrival racecheck shared_race_raw // FAULT-OR written_after_arrival initcheck uninitialized_shared_read
 }
 PAIR(written_after_arrival) {
   late_write<right><<<1, 64>>>(zeros<int>(64), zeros<int>(64));
@@ -169,11 +169,11 @@ __global__ void parity(const int* x, int* y) {
   if (i == 0) mbarrier_init(&full, 32);
   __syncthreads();
   if (i < 32) {
-    s[i] = x[i];  // FAULT-OR wrong_parity racecheck shared_race_war
+    s[i] = x[i] + i + 1;  // FAULT-OR wrong_parity racecheck shared_race_war
     mbarrier_arrive(&full);
   } else {
     mbarrier_wait(&full, right ? 0 : 1);
-    y[i - 32] = s[63 - i];  // FAULT wrong_parity racecheck shared_race_raw // FAULT-OR wrong_parity initcheck uninitialized_shared_read
+    y[i - 32] = s[63 - i];  // FAULT-OR wrong_parity racecheck shared_race_raw // FAULT-OR wrong_parity initcheck uninitialized_shared_read
   }
 }
 PAIR(wrong_parity) {
@@ -194,7 +194,7 @@ __global__ void ring(const int* x, int* y, int rounds) {
 #pragma unroll 1
     for (int k = 0; k < rounds; ++k) {
       if (k >= 2) mbarrier_wait(&empty[k % 2], (k / 2 - 1) % 2);
-      s[k % 2][i] = x[i] + k;  // FAULT buffer_returned_too_early racecheck shared_race_war
+      s[k % 2][i] = x[i] + k;  // FAULT-OR buffer_returned_too_early racecheck shared_race_war
       mbarrier_arrive(&full[k % 2]);
     }
   } else {
@@ -224,7 +224,7 @@ __global__ void pipeline(const int* x, int* y) {
   cuda::memcpy_async(block, s, x, sizeof s, pipe);  // FAULT-OR pipeline_not_waited_for racecheck shared_race_war
   pipe.producer_commit();                           // FAULT-OR pipeline_not_waited_for racecheck shared_race_war
   if (right) pipe.consumer_wait();
-  y[threadIdx.x] = s[63 - threadIdx.x];  // FAULT pipeline_not_waited_for racecheck shared_race_raw // FAULT-OR pipeline_not_waited_for synccheck missing_async_wait // FAULT-OR pipeline_not_waited_for initcheck uninitialized_shared_read
+  y[threadIdx.x] = s[63 - threadIdx.x];  // FAULT-OR pipeline_not_waited_for racecheck shared_race_raw // FAULT-OR pipeline_not_waited_for synccheck missing_async_wait // FAULT-OR pipeline_not_waited_for initcheck uninitialized_shared_read
   if (right) pipe.consumer_release();
 }
 PAIR(pipeline_not_waited_for) {

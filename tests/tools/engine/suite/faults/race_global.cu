@@ -11,7 +11,7 @@ template <bool right>
 __global__ void sum(const float* x, float* y) {
   const float v = x[blockIdx.x * blockDim.x + threadIdx.x];
   if (right) atomicAdd(y, v);
-  else *y += v;  // FAULT sum_without_atomics racecheck global_race_raw // FAULT sum_without_atomics racecheck global_race_waw // FAULT-OR sum_without_atomics racecheck global_race_war
+  else *y += v;  // FAULT-OR sum_without_atomics racecheck global_race_raw // FAULT-OR sum_without_atomics racecheck global_race_waw // FAULT-OR sum_without_atomics racecheck global_race_war
 }
 PAIR(sum_without_atomics) {
   sum<right><<<2, 64>>>(zeros<float>(128), zeros<float>(1));
@@ -22,7 +22,7 @@ PAIR(sum_without_atomics) {
 template <bool right>
 __global__ void smooth(const float* from, float* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i > 0 && i < n - 1) to[i] = 0.5f * (from[i - 1] + from[i + 1]);  // FAULT stencil_in_place racecheck global_race_raw // FAULT stencil_in_place racecheck global_race_war
+  if (i > 0 && i < n - 1) to[i] = 0.5f * (from[i - 1] + from[i + 1]);  // FAULT-OR stencil_in_place racecheck global_race_raw // FAULT-OR stencil_in_place racecheck global_race_war
 }
 PAIR(stencil_in_place) {
   float* x = zeros<float>(256);
@@ -46,7 +46,7 @@ template <bool right>
 __global__ void through_global(int* scratch, int* y) {
   scratch[threadIdx.x] = threadIdx.x;  // FAULT-OR block_through_global racecheck global_race_war
   if (right) __syncthreads();
-  y[threadIdx.x] = scratch[threadIdx.x ^ 32];  // FAULT block_through_global racecheck global_race_raw
+  y[threadIdx.x] = scratch[threadIdx.x ^ 32];  // FAULT-OR block_through_global racecheck global_race_raw
 }
 PAIR(block_through_global) {
   through_global<right><<<1, 64>>>(zeros<int>(64), zeros<int>(64));
@@ -114,8 +114,8 @@ __global__ void narrow_scope(int* data, int* flag, int* y) {
     *data = 42;
     ready.store(1, cuda::memory_order_release);
   } else {
-    while (ready.load(cuda::memory_order_acquire) == 0) {}  // FAULT scope_of_the_block racecheck global_race_raw
-    *y = *data;                                             // FAULT scope_of_the_block racecheck global_race_raw
+    while (ready.load(cuda::memory_order_acquire) == 0) {}  // FAULT-OR scope_of_the_block racecheck global_race_raw
+    *y = *data;                                             // FAULT-OR scope_of_the_block racecheck global_race_raw
   }
 }
 PAIR(scope_of_the_block) {
@@ -127,7 +127,7 @@ PAIR(scope_of_the_block) {
 template <bool right>
 __global__ void narrow_counter(int* counter) {
   if (right) atomicAdd(counter, 1);
-  else atomicAdd_block(counter, 1);  // FAULT counter_of_the_block racecheck global_race_raw // FAULT-OR counter_of_the_block racecheck global_race_waw
+  else atomicAdd_block(counter, 1);  // FAULT-OR counter_of_the_block racecheck global_race_raw // FAULT-OR counter_of_the_block racecheck global_race_waw
 }
 PAIR(counter_of_the_block) {
   narrow_counter<right><<<2, 32>>>(zeros<int>(1));
@@ -141,7 +141,7 @@ __global__ void plain_flag(int* flag, int* y) {
     if (right) atomicExch(flag, 1);
     else if (threadIdx.x == 0) *flag = 1;  // FAULT-OR plain_flag racecheck global_race_waw
   } else {
-    y[threadIdx.x] = atomicAdd(flag, 0);  // FAULT plain_flag racecheck global_race_waw
+    y[threadIdx.x] = atomicAdd(flag, 0);  // FAULT-OR plain_flag racecheck global_race_waw
   }
 }
 PAIR(plain_flag) {
@@ -169,7 +169,7 @@ __global__ void phases(int* a, int* b) {
   a[i] = i;  // FAULT-OR phases_without_grid_sync racecheck global_race_war
   if (right) cg::this_grid().sync();
   else __syncthreads();
-  b[i] = a[n - 1 - i];  // FAULT phases_without_grid_sync racecheck global_race_raw
+  b[i] = a[n - 1 - i];  // FAULT-OR phases_without_grid_sync racecheck global_race_raw
 }
 PAIR(phases_without_grid_sync) {
   int *a = zeros<int>(128), *b = zeros<int>(128);
@@ -184,7 +184,7 @@ __global__ void locked(int* lock, int* value) {
   if (threadIdx.x != 0) return;
   while (atomicCAS(lock, 0, 1) != 0) {}
   __threadfence();
-  *value += 1;  // FAULT lock_without_release racecheck global_race_raw // FAULT-OR lock_without_release racecheck global_race_waw
+  *value += 1;  // FAULT-OR lock_without_release racecheck global_race_raw // FAULT-OR lock_without_release racecheck global_race_waw // FAULT-OR lock_without_release racecheck global_race_war
   if (right) __threadfence();
   atomicExch(lock, 0);
 }

@@ -8,7 +8,7 @@ __global__ void neighbours(const int* x, int* y) {
   const int i = threadIdx.x;
   s[i] = x[i];  // FAULT-OR read_after_write racecheck shared_race_war
   if (right) __syncthreads();
-  y[i] = s[127 - i];  // FAULT read_after_write racecheck shared_race_raw // FAULT-OR read_after_write initcheck uninitialized_shared_read
+  y[i] = s[127 - i];  // FAULT-OR read_after_write racecheck shared_race_raw // FAULT-OR read_after_write initcheck uninitialized_shared_read
 }
 CASE(read_after_write) {
   neighbours<false><<<1, 128>>>(zeros<int>(128), zeros<int>(128));
@@ -27,7 +27,7 @@ __global__ void tiles(const int* x, int* y) {
   int sum = 0;
 #pragma unroll 1
   for (int k = 0; k < 4; ++k) {
-    s[i] = x[64 * k + i];  // FAULT tile_overwritten racecheck shared_race_war
+    s[i] = x[64 * k + i];  // FAULT-OR tile_overwritten racecheck shared_race_war
     __syncthreads();
     for (int n = 0; n < 64; n += 7) sum += s[(i + n) % 64];  // FAULT-OR tile_overwritten racecheck shared_race_raw
     if (right) __syncthreads();
@@ -48,7 +48,7 @@ __global__ void tree(const int* x, int* y) {
   __syncthreads();
 #pragma unroll 1
   for (int half = 128; half > 0; half /= 2) {
-    if (i < half) s[i] += s[i + half];  // FAULT tree_without_barrier racecheck shared_race_raw // FAULT-OR tree_without_barrier racecheck shared_race_war
+    if (i < half) s[i] += s[i + half];  // FAULT-OR tree_without_barrier racecheck shared_race_raw // FAULT-OR tree_without_barrier racecheck shared_race_war
     if (right) __syncthreads();
   }
   if (i == 0) y[0] = s[0];
@@ -67,7 +67,7 @@ __global__ void last_warp(const int* x, int* y) {
   s[i + 32] = x[i + 32];
   __syncwarp();
   for (int half = 16; half > 0; half /= 2) {
-    int sum = s[i] + s[i + half];  // FAULT lockstep racecheck shared_race_raw
+    int sum = s[i] + s[i + half];  // FAULT-OR lockstep racecheck shared_race_raw
     if (right) __syncwarp();
     s[i] = sum;  // FAULT-OR lockstep racecheck shared_race_war
     if (right) __syncwarp();
@@ -138,7 +138,7 @@ __global__ void tally(const int* keys, int* out) {
   __syncthreads();
   const int key = keys[threadIdx.x] & 7;
   if (right) atomicAdd(&bins[key], 1);
-  else bins[key]++;  // FAULT shared_histogram racecheck shared_race_waw // FAULT shared_histogram racecheck shared_race_raw // FAULT-OR shared_histogram racecheck shared_race_war
+  else bins[key]++;  // FAULT-OR shared_histogram racecheck shared_race_waw // FAULT-OR shared_histogram racecheck shared_race_raw // FAULT-OR shared_histogram racecheck shared_race_war
   __syncthreads();
   if (threadIdx.x < 8) out[threadIdx.x] = bins[threadIdx.x];
 }
@@ -155,7 +155,7 @@ __global__ void plain_reader(int* y) {
   __syncthreads();
   atomicAdd(&ready, 1);  // FAULT-OR atomic_and_plain racecheck shared_race_war
   if (right) __syncthreads();
-  y[threadIdx.x] = ready;  // FAULT atomic_and_plain racecheck shared_race_raw
+  y[threadIdx.x] = ready;  // FAULT-OR atomic_and_plain racecheck shared_race_raw
 }
 PAIR(atomic_and_plain) {
   plain_reader<right><<<1, 64>>>(zeros<int>(64));
@@ -168,7 +168,7 @@ __global__ void bytes(unsigned char* y) {
   __shared__ unsigned char s[132];
   const int i = threadIdx.x;
   s[i] = i;  // FAULT-OR bytes_that_overlap racecheck shared_race_waw
-  if (!right) s[i + 1] = i;  // FAULT bytes_that_overlap racecheck shared_race_waw
+  if (!right) s[i + 1] = i;  // FAULT-OR bytes_that_overlap racecheck shared_race_waw
   __syncthreads();
   y[i] = s[i];
 }
@@ -205,7 +205,7 @@ __global__ void arrives(const int* x, int* y) {
     if (!right) s[i] = x[i];  // FAULT-OR arrives_too_early racecheck shared_race_war
   } else {
     asm volatile("bar.sync 2, 64;" ::: "memory");
-    y[i] = s[31 - i];  // FAULT arrives_too_early racecheck shared_race_raw // FAULT-OR arrives_too_early initcheck uninitialized_shared_read
+    y[i] = s[31 - i];  // FAULT-OR arrives_too_early racecheck shared_race_raw // FAULT-OR arrives_too_early initcheck uninitialized_shared_read
   }
 }
 PAIR(arrives_too_early) {
@@ -221,7 +221,7 @@ __global__ void two_buffers(const int* x, int* y) {
   int sum = 0;
 #pragma unroll 1
   for (int k = 0; k < 6; ++k) {
-    if (threadIdx.x < 32) s[k % 2][i] = x[i] + k;  // FAULT one_buffer_too_few racecheck shared_race_war
+    if (threadIdx.x < 32) s[k % 2][i] = x[i] + k;  // FAULT-OR one_buffer_too_few racecheck shared_race_war
     if (right || k % 2 == 0) __syncthreads();
     if (threadIdx.x >= 32) sum += s[k % 2][31 - i];  // FAULT-OR one_buffer_too_few racecheck shared_race_raw // FAULT-OR one_buffer_too_few initcheck uninitialized_shared_read
   }
@@ -246,7 +246,7 @@ __global__ void half_locked(int* y) {
     if (right) seen = value;
     __threadfence_block();
     atomicExch(&lock, 0);
-    if (!right) seen = value;  // FAULT unlocked_reader racecheck shared_race_raw
+    if (!right) seen = value;  // FAULT-OR unlocked_reader racecheck shared_race_raw
     y[threadIdx.x / 32] = seen;
   }
 }

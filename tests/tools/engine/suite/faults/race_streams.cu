@@ -49,7 +49,7 @@ PAIR(streams_war) {
 
 // Two streams write one output.
 __global__ void produce_too(int* x) {
-  x[threadIdx.x] = threadIdx.x + 1;  // FAULT streams_waw racecheck global_race_waw
+  x[threadIdx.x] = threadIdx.x + 1;  // FAULT-OR streams_waw racecheck global_race_waw
 }
 PAIR(streams_waw) {
   Streams s;

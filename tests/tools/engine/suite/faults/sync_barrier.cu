@@ -53,7 +53,7 @@ template <bool right>
 __global__ void both_branches(int* y) {
   if (right || threadIdx.x % 2) {
     y[threadIdx.x] = 1;
-    __syncthreads();  // FAULT barrier_in_each_branch synccheck divergent_barrier
+    __syncthreads();  // FAULT-OR barrier_in_each_branch synccheck divergent_barrier
     y[threadIdx.x] += 1;
   } else {
     y[threadIdx.x] = 2;

@@ -19,7 +19,7 @@ __global__ void no_init(int* y) {
   __shared__ Word b;
   if (right && threadIdx.x == 0) INIT(&b, 32);
   __syncthreads();
-  ARRIVE(&b);  // FAULT mbarrier_not_initialised synccheck invalid_barrier // FAULT-OR mbarrier_not_initialised initcheck uninitialized_shared_read
+  ARRIVE(&b);  // FAULT-OR mbarrier_not_initialised synccheck invalid_barrier // FAULT-OR mbarrier_not_initialised initcheck uninitialized_shared_read
   y[threadIdx.x] = 1;
 }
 PAIR(mbarrier_not_initialised) {
@@ -33,7 +33,7 @@ __global__ void init_race(int* y) {
   __shared__ Word b;
   if (threadIdx.x == 0) INIT(&b, 64);  // FAULT-OR init_without_barrier racecheck shared_race_waw
   if (right) __syncthreads();
-  ARRIVE(&b);  // FAULT init_without_barrier racecheck shared_race_waw // FAULT-OR init_without_barrier synccheck invalid_barrier // FAULT-OR init_without_barrier initcheck uninitialized_shared_read
+  ARRIVE(&b);  // FAULT-OR init_without_barrier racecheck shared_race_waw // FAULT-OR init_without_barrier synccheck invalid_barrier // FAULT-OR init_without_barrier initcheck uninitialized_shared_read
   y[threadIdx.x] = 1;
 }
 PAIR(init_without_barrier) {
