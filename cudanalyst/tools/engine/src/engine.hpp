@@ -23,6 +23,7 @@ struct Config {
   Mode mode = Mode::run;
   unsigned checks = 0;  // set of Check; 0 unless mode is check
   std::string report_path;
+  bool leaks = false;  // memcheck: what is never freed is a finding
   uint64_t seed = 0;
   unsigned threads = 1;
   uint64_t max_warp_instructions = 0;  // 0: none
@@ -99,6 +100,10 @@ uint64_t adopt(uint64_t host, size_t bytes);
 void take_back(uint64_t device, uint64_t host, size_t bytes);
 uint64_t offset_in_page(uint64_t host);
 size_t free_bytes();
+// The first eight bytes (or what a row has of them) in the range that nothing has written, under initcheck; else UINT64_MAX.
+uint64_t first_unwritten(uint64_t address, size_t bytes);
+// Every allocation of the program that is live, in order of address.
+std::vector<Allocation> live_allocations();
 // "name[bytes B] + offset", or where it lies relative to the nearest allocation.
 std::string describe(uint64_t address);
 }  // namespace memory
@@ -146,7 +151,7 @@ Error launch(Kernel& kernel, const Launch& launch, const uint8_t* parameters, si
 
 // A finding of memcheck about a call of the host API, which has no place in device code; `where` describes the device address that it
 // is about, or is empty.
-void report_host_finding(const std::string& kind, const std::string& where, const std::string& message);
+void report_host_finding(const std::string& kind, const std::string& where, const std::string& message, const char* check = "memcheck");
 
 // Writes profile records and finding counts; called once at an orderly end (and from atexit).
 void finish_report();

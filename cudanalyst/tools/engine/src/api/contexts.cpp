@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "../check/order.hpp"
 #include "backend.hpp"
 #include "contract.hpp"
 #include "device.hpp"
@@ -236,6 +237,7 @@ CUDANALYST_API CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) {
 CUDANALYST_API CUresult cuCtxSynchronize() {
   return driver_call([]() -> int {
     if (int error = contract::host_wait("cuCtxSynchronize")) return error;
+    if (order::watching()) order::host_waited_for_all();
     return backend().synchronize();
   });
 }
@@ -243,6 +245,7 @@ CUDANALYST_API CUresult cuCtxSynchronize_v2(CUcontext handle) {
   return driver_call([&]() -> int {
     if (handle && !find(handle)) return CUDA_ERROR_INVALID_CONTEXT;
     if (int error = contract::host_wait("cuCtxSynchronize")) return error;
+    if (order::watching()) order::host_waited_for_all();
     return backend().synchronize();
   });
 }

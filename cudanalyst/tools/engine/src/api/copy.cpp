@@ -1,5 +1,6 @@
 #include "copy.hpp"
 
+#include "../check/order.hpp"
 #include "errors.hpp"
 #include "host_memory.hpp"
 #include "modules.hpp"
@@ -82,8 +83,10 @@ int copy(const CopyCall& call) {
     if (int error = contract::upload(call.caller, call.row_bytes > SIZE_MAX / call.rows ? SIZE_MAX : call.row_bytes * call.rows)) return error;
   }
   if (int error = contract::work(call.caller, *stream)) return error;
-  return backend().copy({reinterpret_cast<uint64_t>(call.to), reinterpret_cast<uint64_t>(call.from), call.row_bytes, call.rows, call.to_pitch,
-                         call.from_pitch, direction(to_device, from_device), stream});
+  const int error = backend().copy({reinterpret_cast<uint64_t>(call.to), reinterpret_cast<uint64_t>(call.from), call.row_bytes, call.rows,
+                                    call.to_pitch, call.from_pitch, direction(to_device, from_device), stream});
+  if (call.blocking && order::watching()) order::host_waited_for_stream(stream->id);
+  return error;
 }
 
 int copy_batch(const char* caller, void* const* to, const void* const* from, const size_t* sizes, size_t count, const void* attributes,
@@ -106,7 +109,14 @@ int fill(const FillCall& call) {
   if (call.rows > 1 && call.pitch < call.row_elements * call.element_bytes) return invalid_value;
   // The whole range is checked first: a GPU refuses such a call before it writes anything.
   if (call.row_elements > SIZE_MAX / call.element_bytes) return invalid_value;
-  if (!backend().holds(address, (call.rows - 1) * call.pitch + call.row_elements * call.element_bytes)) return invalid_value;
+  const size_t reach = (call.rows - 1) * call.pitch + call.row_elements * call.element_bytes;
+  if (!backend().holds(address, reach)) {
+    const auto found = backend().find(address);
+    return errors::because(invalid_value, "invalid_copy",
+                           "the fill needs " + std::to_string(reach) + " B from " + backend().describe(address) + " on, and " +
+                               (found && !found->live ? "it was freed before" : "it ends before that"),
+                           address);
+  }
   if (int error = contract::work(call.caller, *stream)) return error;
   return backend().fill({address, call.pattern, call.element_bytes, call.row_elements, call.rows, call.pitch, stream});
 }

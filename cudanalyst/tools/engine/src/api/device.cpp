@@ -7,6 +7,7 @@
 #include <map>
 #include <sstream>
 
+#include "../check/order.hpp"
 #include "api.hpp"
 #include "backend.hpp"
 #include "contexts.hpp"
@@ -203,6 +204,7 @@ CUDANALYST_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* gre
 CUDANALYST_API cudaError_t cudaDeviceSynchronize() {
   return runtime_call([]() -> int {
     if (int error = contract::host_wait("cudaDeviceSynchronize")) return error;
+    if (order::watching()) order::host_waited_for_all();
     return backend().synchronize();
   });
 }

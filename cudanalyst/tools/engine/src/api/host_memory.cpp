@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "../check/order.hpp"
 #include "contract.hpp"
 #include "device.hpp"
 #include "errors.hpp"
@@ -114,6 +115,8 @@ int free_device(void* pointer) {
 int free_async(void* pointer, cudaStream_t stream) {
   if (!streams::find(stream)) return cudaErrorInvalidResourceHandle;
   if (!pointer) return success;
+  const Stream& in = *streams::find(stream);
+  if (order::watching()) order::freed(number(pointer), in.id, !(in.flags & cudaStreamNonBlocking));
   return free_device(pointer);
 }
 
@@ -195,7 +198,10 @@ CUDANALYST_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
   return allocating("cudaMalloc", [&] { return allocate_device(pointer, bytes); });
 }
 CUDANALYST_API cudaError_t cudaFree(void* pointer) {
-  return allocating("cudaFree", [&] { return free_device(pointer); });
+  return allocating("cudaFree", [&] {
+    if (order::watching()) order::host_waited_for_all();
+    return free_device(pointer);
+  });
 }
 CUDANALYST_API cudaError_t cudaMallocManaged(void** pointer, size_t bytes, unsigned flags) {
   return allocating("cudaMallocManaged", [&] { return allocate_managed(pointer, bytes, flags); });

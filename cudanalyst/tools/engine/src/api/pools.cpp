@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "../check/order.hpp"
 #include "contract.hpp"
 #include "host_memory.hpp"
 #include "streams.hpp"
@@ -98,6 +99,8 @@ int allocate(void** pointer, size_t bytes, cudaMemPool_t handle, cudaStream_t st
   if (pool->most_bytes && pool->used + size > pool->most_bytes) return out_of_memory;
   if (int error = host_memory::allocate_device(pointer, bytes)) return error;
   if (!*pointer) return success;
+  const Stream& in = *streams::find(stream);
+  if (order::watching()) order::allocated(reinterpret_cast<uint64_t>(*pointer), in.id, !(in.flags & cudaStreamNonBlocking));
   registry().blocks[reinterpret_cast<uint64_t>(*pointer)] = {pool, size};
   count(*pool, size);
   return success;

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "../check/order.hpp"
 #include "backend.hpp"
 #include "host_memory.hpp"
 
@@ -163,14 +164,18 @@ CUDANALYST_API cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device)
 CUDANALYST_PER_THREAD(cudaStreamGetDevice, _ptsz);
 
 CUDANALYST_API cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
-  return of_stream(handle, [](Stream&) -> int {
+  return of_stream(handle, [](Stream& stream) -> int {
     if (int error = contract::host_wait("cudaStreamSynchronize")) return error;
+    if (order::watching()) order::host_waited_for_stream(stream.id);
     return backend().synchronize();
   });
 }
 CUDANALYST_PER_THREAD(cudaStreamSynchronize, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamQuery(cudaStream_t handle) {
-  return of_stream(handle, [](Stream&) { return contract::host_wait("cudaStreamQuery"); });
+  return of_stream(handle, [](Stream& stream) {
+    if (order::watching()) order::host_waited_for_stream(stream.id);  // the answer is that all is done
+    return contract::host_wait("cudaStreamQuery");
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamQuery, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
@@ -253,12 +258,14 @@ CUDANALYST_API cudaError_t cudaEventSynchronize(cudaEvent_t handle) {
   return runtime_call([&]() -> int {
     if (!streams::find(handle)) return cudaErrorInvalidResourceHandle;
     if (int error = contract::host_wait("cudaEventSynchronize")) return error;
+    if (order::watching()) order::host_waited_for_event(streams::find(handle));
     return backend().synchronize();
   });
 }
 CUDANALYST_API cudaError_t cudaEventQuery(cudaEvent_t handle) {
   return runtime_call([&]() -> int {
     if (!streams::find(handle)) return cudaErrorInvalidResourceHandle;
+    if (order::watching()) order::host_waited_for_event(streams::find(handle));
     return contract::host_wait("cudaEventQuery");
   });
 }

@@ -13,12 +13,14 @@ struct Finding {
   // The other side of a race or barrier.
   std::string other_access;
   const Instr* other = nullptr;
-  u64 other_thread = UINT64_MAX;  // linear in the grid
+  const Program* other_program = nullptr;  // of another launch; else of this
+  u64 other_thread = UINT64_MAX;           // linear in the grid
 };
 
 // Writes the finding when it is the first with its instruction and kind; counts it otherwise.
 void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f);
 void write_finding_counts();
+void report_leaks();  // what is still allocated
 
 // racecheck: ordering.
 void race_start_block(Block& b);
@@ -39,6 +41,8 @@ void race_phase_completed(u64 key);
 void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
 void race_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space);
 void race_row(Warp& w, const Instr& i, u64 first, AccessSpace space);
+// By a copy or fill, the operation in progress: against what other streams did.
+void race_host_access(u64 address, u64 bytes, bool writes);
 void race_async_write(Warp& w, const Instr& i, u32 lane, u32 offset, u32 bytes);
 void race_start_launch(LaunchState& l);
 void race_end_launch();

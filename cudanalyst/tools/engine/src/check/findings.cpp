@@ -59,7 +59,7 @@ void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f) {
     const u64 t = f.other_thread % w.block->threads, block = f.other_thread / w.block->threads;
     json += ",\"other\":{\"access\":\"" + f.other_access + "\"";
     if (f.other) {
-      const Place other = p.place(*f.other);
+      const Place other = (f.other_program ? *f.other_program : p).place(*f.other);
       text_field(json, "file", other.file);
       json += ",\"line\":" + std::to_string(other.line);
     }
@@ -73,7 +73,7 @@ void report_finding(Warp& w, const Instr& i, u32 lane, const Finding& f) {
   report_line(json + ",\"count\":1}");
 }
 
-void report_host_finding(const std::string& kind, const std::string& where, const std::string& message) {
+void report_host_finding(const std::string& kind, const std::string& where, const std::string& message, const char* check) {
   Book& b = book();
   const std::lock_guard lock(b.mutex);
   const auto [it, fresh] = b.seen.try_emplace({message, 0, kind}, b.next, 1);
@@ -82,14 +82,28 @@ void report_host_finding(const std::string& kind, const std::string& where, cons
     return;
   }
   ++b.next;
-  std::string json =
-      "{\"type\":\"finding\",\"check\":\"memcheck\",\"kind\":\"" + kind + "\",\"kernel\":null,\"file\":null,\"line\":null,\"inlined_at\":[]";
+  std::string json = std::string("{\"type\":\"finding\",\"check\":\"") + check + "\",\"kind\":\"" + kind +
+                     "\",\"kernel\":null,\"file\":null,\"line\":null,\"inlined_at\":[]";
   if (!where.empty()) {
     text_field(json, "space", "global");
     text_field(json, "address", where);
   }
   text_field(json, "message", message);
   report_line(json + ",\"count\":1}");
+}
+
+void report_leaks() {
+  constexpr size_t most = 50;
+  const std::vector<memory::Allocation> left = memory::live_allocations();
+  for (size_t k = 0; k < left.size(); ++k) {
+    if (k == most) {
+      report_host_finding("leak", "", std::to_string(left.size() - most) + " more allocations are never freed");
+      return;
+    }
+    const char* by = left[k].name == "malloc" ? "malloc() on the device" : "the host";
+    report_host_finding("leak", memory::describe(left[k].address),
+                        std::to_string(left[k].bytes) + " B at " + memory::describe(left[k].address) + ", allocated by " + by + ", are never freed");
+  }
 }
 
 void write_finding_counts() {

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "order.hpp"
+
 namespace cudanalyst {
 namespace {
 
@@ -40,7 +42,9 @@ void race_start_launch(LaunchState& l) {
   r.launch = &l;
   if (r.clock > 0xf0000000u) r.clock = 1;  // would take billions of barriers
   r.floor = ++r.clock;
-  l.clock_floor = r.floor;
+  l.clock_begin = r.floor;
+  l.concurrent = order::concurrent();
+  l.clock_floor = order::floor(r.floor);
   r.published.clear();
   race_join_cells();
 }

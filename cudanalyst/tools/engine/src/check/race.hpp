@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "check.hpp"
+#include "order.hpp"
 
 namespace cudanalyst {
 
@@ -49,6 +50,8 @@ inline bool knows_elsewhere(const Warp& w, u32 lane, u32 thread, u32 clock) {
 
 // Whether the access (thread, clock) comes before what the lane does now. Block floors hold for threads of the own block only.
 inline bool ordered(const Warp& w, u32 lane, u32 me, u32 thread, u32 clock, u32 launch_floor, u32 first_thread, u32 threads) {
+  const LaunchState& l = *w.context->launch;
+  if (l.concurrent && clock < l.clock_begin) return order::before(clock);
   if (clock < launch_floor || thread == me) return true;
   if (thread - first_thread < threads) {
     if (clock < w.block_floor[lane]) return true;

@@ -36,7 +36,7 @@ struct Cell {
 };
 inline u32* group_at(u32* cells, u64 offset) { return cells + offset / 32 * 8 * fields; }
 inline Cell cell_at(u32* cells, u64 offset) { return {group_at(cells, offset) + offset / 4 % 8, 8}; }
-constexpr u32 strong_write = 1u << 24, split_cell = 1u << 25, pc_mask = 0xffffff, split_clock = 0x7fffffff;
+constexpr u32 strong_write = 1u << 24, split_cell = 1u << 25, narrow_write = 1u << 26, pc_mask = 0xffffff, split_clock = 0x7fffffff;
 constexpr u32 strong_read = 0x8000, read_pc_mask = 0x7fff;
 // In the top bits of a thread: lanes in a row had a half or a byte of the word each, beginning with this thread.
 constexpr u32 by_halves = 1u << 30, by_bytes = 2u << 30;
@@ -66,17 +66,19 @@ struct View {
   const u8* host;
   u64 base;
   u32 launch_floor, first_thread, threads;
-  u32 me;         // thread of lane 0
-  bool own;       // global memory, or shared memory that only this block can reach
-  bool quick;     // clocks are small enough for signed comparisons, and for split_clock to be later than all
-  bool plain;     // what lanes know is in their floors
-  bool no_chain;  // nothing but barriers and launches orders threads so far
+  u32 me;                          // thread of lane 0
+  bool own;                        // global memory, or shared memory that only this block can reach
+  bool quick;                      // clocks are small enough for signed comparisons, and for split_clock to be later than all
+  bool plain;                      // what lanes know is in their floors
+  bool no_chain;                   // nothing but barriers and launches orders threads so far
+  const u64* addresses = nullptr;  // of the lanes, where they are looked at one by one
 
   // Accesses with a clock below this come before what the lane does, whoever made them.
   u32 certain(u32 lane) const { return !quick ? 0 : space == AccessSpace::shared && own ? w.block_floor[lane] : launch_floor; }
 };
 
-void report_race(const View& v, u32 lane, u64 address, const char* hazard, u32 other_thread, u32 other_pc, const char* other_access) {
+void report_race(const View& v, u32 lane, u64 address, const char* hazard, u32 other_thread, u32 other_clock, u32 other_pc, const char* other_access,
+                 bool stale = false) {
   const Warp& w = v.w;
   const bool shared = v.space == AccessSpace::shared;
   Finding f;
@@ -85,15 +87,23 @@ void report_race(const View& v, u32 lane, u64 address, const char* hazard, u32 o
   f.kind = f.space + "_race_" + hazard;
   f.size = u32{v.i.bytes} * v.i.count;
   f.address = shared ? "shared[" + std::to_string(w.block->shared_bytes) + " B] + " + std::to_string(address) : memory::describe(address);
-  const auto& code = w.context->program->code;
-  f.other = other_pc < code.size() ? &code[other_pc] : nullptr;
+  const LaunchState& l = *w.context->launch;
+  const order::Operation* earlier = l.concurrent && other_clock < l.clock_begin ? order::operation_at(other_clock) : nullptr;
+  const Program* program = earlier ? earlier->program : w.context->program;
+  f.other = program && other_pc < program->code.size() ? &program->code[other_pc] : nullptr;
+  f.other_program = program;
   f.other_access = other_access;
   const u64 per_block = w.block->warps.size() * 32;
-  f.other_thread = other_thread / per_block * w.block->threads + other_thread % per_block;
+  if (!earlier) f.other_thread = other_thread / per_block * w.block->threads + other_thread % per_block;
   const char* mine = v.i.access == Access::read ? "Read" : v.i.access == Access::write ? "Write" : "Atomic";
-  f.message = std::string(mine) + " of " + f.space + " memory at " + f.address + " races with a" + (*other_access == 'a' ? "n " : " ") +
-              other_access + " by another thread: nothing orders the two";
-  if (f.other) {
+  f.message = std::string(mine) + " of " + f.space + " memory at " + f.address + " races with a" + (*other_access == 'a' ? "n " : " ") + other_access;
+  if (stale) f.message += " in the same kernel: it goes through the read-only cache, which need not see that";
+  else if (earlier) f.message += " by " + earlier->what + " in another stream: no event and no wait orders the two";
+  else f.message += " by another thread: nothing orders the two";
+  if (earlier && f.other) {
+    const Place at = program->place(*f.other);
+    if (at.line) f.message += " (" + at.file.substr(at.file.rfind('/') + 1) + ":" + std::to_string(at.line) + ")";
+  } else if (f.other) {
     const Place at = w.context->program->place(*f.other);
     if (at.line) f.message += " (line " + std::to_string(at.line) + ")";
   }
@@ -107,6 +117,13 @@ inline bool relies_on_lockstep(const View& v, u32 me, u32 other, u32 other_pc) {
   return other_pc < code.size() && code[other_pc].is_volatile;
 }
 
+// Two strong accesses do not race, unless one of them is for threads of its block alone and the other is by another block.
+inline bool both_strong(const View& v, u32 me, u32 thread, bool other_strong, bool other_narrow, u32 other_pc) {
+  if (!v.i.strong || !other_strong || relies_on_lockstep(v, me, thread, other_pc)) return false;
+  if (v.space == AccessSpace::shared || !(v.i.narrow || other_narrow)) return true;
+  return (thread & thread_mask) - v.first_thread < v.threads;
+}
+
 // Of a word that threads in a row shared, each of them must come before. Then `who` is the one that does not.
 inline bool all_ordered(const View& v, u32 lane, u32 me, u32 thread, u32 clock, u32& who) {
   const u32 first = thread & thread_mask, several = thread >> 30 == 0 ? 1 : thread >> 30 == 1 ? 2 : 4;
@@ -117,17 +134,32 @@ inline bool all_ordered(const View& v, u32 lane, u32 me, u32 thread, u32 clock, 
 
 const char* name_of_write(u32 pc) { return pc & strong_write ? "atomic or volatile write" : "write"; }
 
+// Lanes that store the same value by one instruction: one of them counts.
+bool lanes_agree(const View& v, u32 lane, u64 address, u32 who, Cell c, u32 wrote) {
+  const Instr& i = v.i;
+  if (i.access != Access::write || i.v[0] == none || i.count != 1 || (wrote & pc_mask) != i.pc || c[write_clock] != v.w.clock[lane]) return false;
+  const u32 other = who - v.me;
+  if (who / 32 != v.me / 32 || !v.addresses || v.addresses[other] != v.addresses[lane] || address - v.addresses[lane] >= i.bytes) return false;
+  const u8* values = v.w.registers + i.v[0];
+  return std::memcmp(values + size_t{other} * i.width, values + size_t{lane} * i.width, i.bytes) == 0;
+}
+
 void read_cell(const View& v, u32 lane, u32 me, Cell c, u64 address, bool strong) {
   Warp& w = v.w;
   const u32 wrote = c[write_pc];
   u32 who;
-  const bool both_strong = strong && (wrote & strong_write) && !relies_on_lockstep(v, me, c[write_thread], wrote & pc_mask);
-  if (!both_strong && !all_ordered(v, lane, me, c[write_thread], c[write_clock], who))
-    report_race(v, lane, address, "raw", who, wrote & pc_mask, name_of_write(wrote));
+  const bool fine = both_strong(v, me, c[write_thread], wrote & strong_write, wrote & narrow_write, wrote & pc_mask);
+  if (!fine && !all_ordered(v, lane, me, c[write_thread], c[write_clock], who))
+    report_race(v, lane, address, "raw", who, c[write_clock], wrote & pc_mask, name_of_write(wrote));
+  else if (v.i.read_only && c[write_clock] >= w.context->launch->clock_begin)
+    report_race(v, lane, address, "raw", c[write_thread] & thread_mask, c[write_clock], wrote & pc_mask, name_of_write(wrote), true);
   // Two reads are kept: one that is not ordered before this one stays, so that a later write meets it.
   u32 slot = 0, slot_thread = read_thread, slot_clock = read_clock;
   if (c[read_thread] != me && !all_ordered(v, lane, me, c[read_thread], c[read_clock], who))
     slot = 1, slot_thread = read_thread_2, slot_clock = read_clock_2;
+  // Who read before, in no particular order to others, did so still after an atomic read.
+  const u32 kept = slot ? c[read_pcs] >> 16 : c[read_pcs] & 0xffff;
+  if (strong && !(kept & strong_read) && c[slot_thread] == me && c[slot_clock] == w.clock[lane]) return;
   c[slot_thread] = me;
   c[slot_clock] = w.clock[lane];
   const u32 pc = std::min(v.i.pc, read_pc_mask) | (strong ? strong_read : 0);
@@ -138,21 +170,23 @@ void write_cell(const View& v, u32 lane, u32 me, Cell c, u64 address, bool stron
   Warp& w = v.w;
   const u32 wrote = c[write_pc];
   u32 who;
-  const bool both_strong = strong && (wrote & strong_write) && !relies_on_lockstep(v, me, c[write_thread], wrote & pc_mask);
-  if (!both_strong && !same_value && !all_ordered(v, lane, me, c[write_thread], c[write_clock], who))
-    report_race(v, lane, address, "waw", who, wrote & pc_mask, name_of_write(wrote));
+  const bool fine = both_strong(v, me, c[write_thread], wrote & strong_write, wrote & narrow_write, wrote & pc_mask);
+  if (!fine && !same_value && !all_ordered(v, lane, me, c[write_thread], c[write_clock], who) && !lanes_agree(v, lane, address, who, c, wrote))
+    report_race(v, lane, address, "waw", who, c[write_clock], wrote & pc_mask, name_of_write(wrote));
   for (u32 slot = 0; slot < 2 && !same_value; ++slot) {
     const u32 pc = slot ? c[read_pcs] >> 16 : c[read_pcs] & 0xffff;
     const u32 thread = c[slot ? read_thread_2 : read_thread], clock = c[slot ? read_clock_2 : read_clock];
-    if (strong && (pc & strong_read) && !relies_on_lockstep(v, me, thread, pc & read_pc_mask)) continue;
+    if (both_strong(v, me, thread, pc & strong_read, false, pc & read_pc_mask)) continue;
     if (!all_ordered(v, lane, me, thread, clock, who)) {
-      report_race(v, lane, address, "war", who, pc & read_pc_mask, "read");
+      report_race(v, lane, address, "war", who, clock, pc & read_pc_mask, "read");
       break;
     }
   }
+  // Nobody who is not ordered behind a plain write of this thread is so behind the atomic operation that follows.
+  if (strong && !(wrote & strong_write) && c[write_thread] == me && c[write_clock] == w.clock[lane]) return;
   c[write_thread] = me;
   c[write_clock] = w.clock[lane];
-  c[write_pc] = v.i.pc | (strong ? strong_write : 0);
+  c[write_pc] = v.i.pc | (strong ? strong_write : 0) | (v.i.narrow && v.space != AccessSpace::shared ? narrow_write : 0);
 }
 
 // A word accessed by parts has four cells of its own.
@@ -228,7 +262,7 @@ inline bool write_word(const View& v, u32 lane, u32 thread, Cell c) {
 // Atomic operations go together in any order.
 inline bool atomic_word(const View& v, u32 lane, u32 thread, Cell c) {
   const u32 certain = v.certain(lane), wrote = c[write_pc];
-  if ((wrote & split_cell) || c[read_clock] >= certain || c[read_clock_2] >= certain) return false;
+  if ((wrote & (split_cell | narrow_write)) || c[read_clock] >= certain || c[read_clock_2] >= certain) return false;
   if (!(wrote & strong_write) && c[write_clock] >= certain) return false;
   c[write_thread] = thread;
   c[write_clock] = v.w.clock[lane];
@@ -252,7 +286,7 @@ void lane_by_lane(const View& v, const u64* address, u32 lanes) {
   const bool synchronises = i.strong && (i.release || !v.no_chain);
   const auto word = i.access == Access::read    ? (i.strong ? nullptr : read_word)
                     : i.access == Access::write ? (i.strong ? nullptr : write_word)
-                                                : (i.strong && !i.is_volatile && i.mix != MixClass::barrier ? atomic_word : nullptr);
+                                                : (i.strong && !i.is_volatile && !i.narrow && i.mix != MixClass::barrier ? atomic_word : nullptr);
   u64 previous = UINT64_MAX;
   for (u32 rest = lanes; rest; rest &= rest - 1) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
@@ -328,7 +362,7 @@ inline bool read_eight(const View& v, const Together& t, u32* cells, Eight me) {
   }
   if (wrote_before && saturated_eight(v, t, cells)) return true;
   const Eight thread = field(read_thread), thread_2 = field(read_thread_2), clock_2 = field(read_clock_2), pcs = field(read_pcs);
-  if (!wrote_before && !all(ordered_eight(v, t, me, field(write_thread), wrote))) return false;
+  if (!wrote_before && (v.i.read_only || !all(ordered_eight(v, t, me, field(write_thread), wrote)))) return false;
   const Eight before = ordered_eight(v, t, me, thread, clock);
   store_eight(cells + 8 * read_thread, (before & me) | (~before & thread));
   store_eight(cells + 8 * read_clock, (before & now) | (~before & clock));
@@ -440,8 +474,8 @@ View view_of(Warp& w, const Instr& i, AccessSpace space) {
           .me = me,
           .own = !shared || w.block->cluster->blocks.size() == 1,
           .quick = race().clock < split_clock,
-          .plain = !w.block->knowledge,
-          .no_chain = !w.block->knowledge && race().published.empty()};
+          .plain = !w.block->knowledge && !w.context->launch->concurrent,
+          .no_chain = !w.block->knowledge && race().published.empty() && !w.context->launch->concurrent};
 }
 
 void remember(const Warp& w, const Instr& i, u32 lanes, Block& owner) {
@@ -467,7 +501,9 @@ void race_join_cells(Block& b) {
 
 void race_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
   if (space == AccessSpace::shared && w.context->owner) remember(w, i, lanes, *w.context->owner);
-  lane_by_lane(view_of(w, i, space), address, lanes);
+  View v = view_of(w, i, space);
+  v.addresses = address;
+  lane_by_lane(v, address, lanes);
 }
 
 void race_row(Warp& w, const Instr& i, u64 first, AccessSpace space) {
@@ -511,6 +547,41 @@ void race_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space) {
         for (u32 l = 8 * g; l < 8 * end; ++l) look_closely(v, l, e.address[g], 4, e.address[g]);
     }
     g = end;
+  }
+}
+
+void race_host_access(u64 address, u64 bytes, bool writes) {
+  const memory::Layout& layout = memory::layout();
+  const u32 now = race().clock;
+  bool told = false;
+  const auto compare = [&](const char* hazard, u32 clock, u64 at) {
+    if (told || order::before(clock)) return;
+    told = true;
+    const order::Operation *other = order::operation_at(clock), *own = order::operation_at(now);
+    const std::string mine = own ? own->what : "A copy";
+    report_host_finding(std::string("global_race_") + hazard, memory::describe(at),
+                        (writes ? "A write of global memory at " : "A read of global memory at ") + memory::describe(at) + " by " + mine +
+                            " races with " + (other ? other->what : "an operation") + " in another stream: no event and no wait orders the two",
+                        "racecheck");
+  };
+  const auto one = [&](Cell c, u64 at) {
+    compare(writes ? "waw" : "raw", c[write_clock], at);
+    if (!writes) {
+      const bool second = !order::before(c[read_clock]);
+      c[second ? read_thread_2 : read_thread] = thread_mask;
+      c[second ? read_clock_2 : read_clock] = now;
+      c[read_pcs] = second ? c[read_pcs] | read_pc_mask << 16 : c[read_pcs] | read_pc_mask;
+      return;
+    }
+    compare("war", c[read_clock], at);
+    compare("war", c[read_clock_2], at);
+    c[write_thread] = thread_mask;
+    c[write_clock] = now;
+    c[write_pc] = pc_mask;
+  };
+  for (u64 at = address / 4 * 4; at < address + bytes; at += 4) {
+    const Cell c = cell_at(layout.race, at - layout.base);
+    if (!(c[write_pc] & split_cell)) one(c, at);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "../check/check.hpp"
+#include "../check/order.hpp"
 #include "../isa/lanes.hpp"
 #include "cluster.hpp"
 
@@ -20,6 +21,30 @@ std::string where(const Warp& w, AccessSpace space, u64 address) {
   return text;
 }
 
+// Why nothing can be accessed at this address of global memory.
+std::string why_not(const Context& c, u64 address, bool writes) {
+  const auto near = memory::nearest(address);
+  if (!near) return ", where nothing is allocated";
+  const u64 end = near->address + near->bytes;
+  if (address - c.local_window < memory::window_bytes)
+    return ", an address of local memory: is it a pointer to a local variable of another thread or kernel?";
+  if (address - c.shared_window < memory::window_bytes) return ", an address of shared memory: is it a pointer that another block or kernel kept?";
+  if (!memory::is_device(reinterpret_cast<const void*>(address)))
+    return address < 65536 ? ", a null pointer or an offset from one" : ", which is no device memory: is it a host pointer?";
+  if (address == end) return ", just past the end of the allocation";
+  if (address > end) return ", " + std::to_string(address - end) + " bytes past the end of the nearest allocation";
+  if (address < near->address) return ", " + std::to_string(near->address - address) + " bytes before the nearest allocation";
+  if (writes && near->kind == memory::Kind::constant_variable) return ": kernels may only read constant memory";
+  return ", which reaches past the end of the allocation";
+}
+
+// What the access was meant for: constant memory lies among the rest here.
+const char* meant(const Instr& i, AccessSpace space, u64 address) {
+  if (space != AccessSpace::global) return space_name(space);
+  const auto found = memory::find(address);
+  return i.space == AccessSpace::constant || (found && found->kind == memory::Kind::constant_variable) ? "constant" : "global";
+}
+
 void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool misaligned, bool freed, u32 rank = none) {
   const u32 size = u32{i.bytes} * i.count;
   std::string place = where(w, space, address);
@@ -27,22 +52,13 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
   const Block* owner = rank == none ? nullptr : block_of_rank(*w.block, rank);
   std::string kind = misaligned ? "misaligned_" : freed ? "use_after_free_" : "invalid_";
   std::string message = misaligned ? "Misaligned " : freed ? "Use after free: " : "Invalid ";
-  kind += freed ? std::string(verb(i.access)) : std::string(space_name(space)) + "_" + verb(i.access);
-  message += std::string(space_name(space)) + " " + verb(i.access) + " of " + std::to_string(size) + " bytes at " + place;
+  const char* what = meant(i, space, address);
+  kind += freed ? std::string(verb(i.access)) : std::string(what) + "_" + verb(i.access);
+  message += std::string(what) + " " + verb(i.access) + " of " + std::to_string(size) + " bytes at " + place;
   if (misaligned) {
     message += ", which is not a multiple of " + std::to_string(size);
   } else if (space == AccessSpace::global) {
-    if (const auto near = memory::nearest(address); near && !freed) {
-      const u64 end = near->address + near->bytes;
-      if (!memory::is_device(reinterpret_cast<const void*>(address)))
-        message += address < 65536 ? ", a null pointer or an offset from one" : ", which is no device memory: is it a host pointer?";
-      else if (address == end) message += ", just past the end of the allocation";
-      else if (address > end) message += ", " + std::to_string(address - end) + " bytes past the end of the nearest allocation";
-      else if (address < near->address) message += ", " + std::to_string(near->address - address) + " bytes before the nearest allocation";
-      else message += ", which reaches past the end of the allocation";
-    } else if (!near) {
-      message += ", where nothing is allocated";
-    }
+    if (!freed) message += why_not(*w.context, address, i.access != Access::read);
   } else if (rank != none && !owner) {
     message +=
         ", but the cluster has " + std::to_string(w.block->cluster->blocks.size()) + (w.block->cluster->blocks.size() == 1 ? " block" : " blocks");
@@ -58,7 +74,7 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
     Finding f;
     f.check = "memcheck";
     f.kind = kind;
-    f.space = space_name(space);
+    f.space = what;
     f.size = size;
     f.address = place;
     f.message = message;
@@ -68,6 +84,19 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
     return;
   }
   fault(w, i, code, message, lane);
+}
+
+// Memory of cudaMallocAsync in a stream that has not waited for the allocation.
+void too_early(Warp& w, const Instr& i, u32 lane, u64 address) {
+  Finding f;
+  f.check = "memcheck";
+  f.kind = "use_before_allocation";
+  f.space = "global";
+  f.size = u32{i.bytes} * i.count;
+  f.address = memory::describe(address);
+  f.message = std::string(i.access == Access::read ? "Read" : "Write") + " at " + f.address +
+              ", which cudaMallocAsync gives in another stream: let this stream wait for an event behind the allocation";
+  report_finding(w, i, lane, f);
 }
 
 }  // namespace
@@ -214,7 +243,10 @@ u32 resolve_slow(Warp& w, const Instr& i, u64* address, u32 lanes) {
     const bool misaligned = (at & (size - 1)) != 0;
     if (space == AccessSpace::global) {
       memory::Bounds& cached = c.bounds[i.cache];
-      if (!(at - cached.address < cached.bytes)) cached = memory::live_bounds(at);
+      if (!(at - cached.address < cached.bytes)) {
+        cached = memory::live_bounds(at, i.access == Access::write || i.access == Access::atomic);
+        if ((c.checks & memcheck) && cached.bytes && order::used_before_allocation(cached.address)) too_early(w, i, l, at);
+      }
       if (cached.bytes < generation_bounds_size || at - cached.address > cached.bytes - size) {
         const auto found = memory::find(at);
         bad(w, i, l, space, at, false, found && !found->live);

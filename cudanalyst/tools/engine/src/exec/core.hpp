@@ -79,6 +79,7 @@ struct alignas(64) Instr {
   u8 width = 0;  // bytes of a lane of the register operands of a memory access
   bool strong = false, acquire = false, release = false;
   bool is_volatile = false;     // strong for no other reason
+  bool read_only = false;       // through the read-only cache
   bool narrow = false;          // of the scope of a block
   Scope scope = Scope::system;  // of a strong access
   u8 option = 0, option2 = 0;
@@ -308,8 +309,10 @@ struct LaunchState {
   std::atomic<int> error{0};
   std::mutex mutex;
   bool parallel = false;
-  u64 grid_workspace = 0;  // of grid-wide sync
-  u32 clock_floor = 0;     // accesses with an earlier clock belong to earlier launches
+  u64 grid_workspace = 0;   // of grid-wide sync
+  bool concurrent = false;  // some earlier operation of another stream does not come before (racecheck)
+  u32 clock_begin = 0;      // accesses with an earlier clock belong to earlier operations, and
+  u32 clock_floor = 0;      // accesses with an earlier clock belong to earlier launches
 };
 
 struct Profile;

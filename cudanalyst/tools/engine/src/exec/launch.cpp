@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "../check/check.hpp"
+#include "../check/order.hpp"
 #include "../module/module.hpp"
 #include "../prof/profile.hpp"
 
@@ -396,6 +397,7 @@ Error launch(Kernel& kernel, const Launch& request, const uint8_t* parameters, s
     const u8 zeros[256] = {};
     memory::write(state.grid_workspace, zeros, sizeof zeros);
   }
+  if (order::watching()) order::runs(*program);
   if (config().checks & racecheck) race_start_launch(state);
   run_grid(state);
   if (config().checks & racecheck) race_end_launch();

@@ -224,6 +224,20 @@ void lanes_exit(Warp& w, u32 lanes) {
   cluster_lanes_exit(w, lanes);
 }
 
+namespace {
+// Cooperative groups trap where a grid was not launched so that it can wait for itself.
+void trap(Warp& w, const Instr& i, u32 lane) {
+  const LaunchState& l = *w.context->launch;
+  bool waits = false;
+  for (const auto& function : l.program->functions)
+    for (const SpecialSlot& slot : function->specials) waits |= slot.what == Special::envreg1;
+  const bool grid = waits && !l.launch.cooperative;
+  const char* message = grid ? "The grid waits for itself, and was not launched with cudaLaunchCooperativeKernel" : "The kernel executed a trap";
+  if (grid && (w.context->checks & synccheck)) sync_bad_barrier(w, i, lane, message);
+  fault(w, i, launch_failure, message, lane);
+}
+}  // namespace
+
 template <bool profiling>
 WarpState run(Warp& w, u64 budget) {
   const Instr* code = w.context->program->code.data();
@@ -346,7 +360,7 @@ WarpState run(Warp& w, u64 budget) {
           }
           [[fallthrough]];
         case Control::exit: lanes_exit(w, m); break;
-        case Control::trap: fault(w, i, launch_failure, "The kernel executed a trap", static_cast<u32>(__builtin_ctz(m))); break;
+        case Control::trap: trap(w, i, static_cast<u32>(__builtin_ctz(m))); break;
         case Control::yield:
           i.fn(w, i);
           w.spinning = true;

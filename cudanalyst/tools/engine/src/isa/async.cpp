@@ -82,6 +82,8 @@ void copy_run(Warp& w, const Instr& i) {
   std::memcpy(place, to, sizeof place);
   // The range of the target is checked now; it is written, for the checks too, when the copy arrives.
   Instr reach = *k.target;
+  reach.location = i.location;
+  reach.pc = i.pc;
   const bool observing = w.context->observing;
   const unsigned checks = w.context->checks;
   w.context->observing = observing && !checks;
@@ -124,7 +126,6 @@ void copy(Decoder& d) {
   }
   d.i.more = k;
   finish(d, copy_run, MixClass::load_global);
-  const_cast<Instr*>(k->target)->location = d.i.location;
 }
 void commit_run(Warp& w, const Instr&) {
   for (u32 l = 0; l < 32; ++l) w.open_group[l] += w.mask >> l & 1;

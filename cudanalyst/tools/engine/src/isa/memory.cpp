@@ -17,6 +17,7 @@ void memory_form(Decoder& d, const Operand& address) {
   i.release = d.has(".release") || d.has(".acq_rel");
   i.is_volatile = d.has(".volatile");
   i.narrow = d.has(".cta");
+  i.read_only = d.has(".nc");
   i.strong = i.acquire || i.release || i.is_volatile || d.has(".relaxed") || d.has(".mmio");
   d.address(address);
   if (i.base == AddressBase::absolute && address.base) {

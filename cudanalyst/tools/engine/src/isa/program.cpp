@@ -53,6 +53,17 @@ class Builder {
       for (u32 k = 0; k < o.count; ++k) names(f, f.parts[o.index + k]);
   }
 
+  // What a pointer may hold that another kernel of the module stored: functions whose address is taken anywhere.
+  void add_taken() {
+    for (const auto& f : unit_.functions) {
+      if (!f->defined) continue;
+      ptx::parse_body(unit_, *f);
+      for (const auto& s : f->statements)
+        if (s.op.substr(0, 3) == "mov")
+          for (u32 k = 0; k < s.count; ++k) names(*f, f->operands[s.first + k]);
+    }
+  }
+
   void reach() {
     add(&kernel_);
     bool indirect = false;
@@ -67,6 +78,7 @@ class Builder {
             for (const auto& v : unit_.variables)
               for (const auto& piece : v->pieces)
                 if (!piece.symbol.empty()) add_named(piece.symbol);
+            add_taken();
           }
           names(f, o);
         }

@@ -226,9 +226,10 @@ std::optional<Allocation> nearest(uint64_t address) {
   return best ? std::optional(*best) : std::nullopt;
 }
 
-Bounds live_bounds(uint64_t address) {
+Bounds live_bounds(uint64_t address, bool writes) {
   const std::shared_lock lock(arena().mutex);
   const Allocation* found = holding(arena(), address);
+  if (writes && found && found->kind == Kind::constant_variable && (config().checks & memcheck)) return {};
   return found && found->live ? Bounds{found->address, found->bytes} : Bounds{};
 }
 
@@ -346,6 +347,30 @@ void take_back(uint64_t device, uint64_t host, size_t bytes) {
   void* at =
       ::mmap(reinterpret_cast<void*>(host - offset_in_page(host)), size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (at != MAP_FAILED) std::memcpy(at, arena().host(device), size);
+}
+
+uint64_t first_unwritten(uint64_t address, size_t bytes) {
+  const Layout& l = arena().layout;
+  const std::shared_lock lock(arena().mutex);
+  if (!l.init || !range(address, bytes)) return UINT64_MAX;
+  const uint8_t* shadow = l.init + (address - l.base);
+  for (size_t at = 0; at < bytes;) {
+    const size_t end = std::min<size_t>(bytes, at + 8 - (address + at) % 8);
+    uint64_t word = 1;
+    if (end - at == 8) std::memcpy(&word, shadow + at, 8);
+    else word = std::memchr(shadow + at, 1, end - at) != nullptr;
+    if (!word) return address + at;
+    at = end;
+  }
+  return UINT64_MAX;
+}
+
+std::vector<Allocation> live_allocations() {
+  const std::shared_lock lock(arena().mutex);
+  std::vector<Allocation> result;
+  for (const auto& [address, one] : arena().allocations)
+    if (one.live && (one.kind == Kind::device || one.kind == Kind::managed)) result.push_back(one);
+  return result;
 }
 
 size_t free_bytes() {

@@ -24,7 +24,7 @@ const Layout& layout();
 struct Bounds {
   uint64_t address = 0, bytes = 0;
 };
-Bounds live_bounds(uint64_t address);
+Bounds live_bounds(uint64_t address, bool writes = false);  // constant memory is none for writes under memcheck
 // The live or released allocation nearest to the address, for messages.
 std::optional<Allocation> nearest(uint64_t address);
 // Changes when an allocation is released, so that cached bounds can be dropped.

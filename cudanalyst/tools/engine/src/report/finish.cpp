@@ -8,6 +8,7 @@ u64 launches_made();
 void finish_report() {
   static std::atomic<bool> finished{false};
   if (finished.exchange(true)) return;
+  if (config().leaks && (config().checks & memcheck)) report_leaks();
   if (config().mode == Mode::check) write_finding_counts();
   if (config().mode == Mode::profile) write_profiles();
   const u64 n = launches_made();

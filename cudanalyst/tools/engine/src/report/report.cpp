@@ -60,6 +60,7 @@ Config read_config() {
   else if (!mode.empty() && mode != "run") refuse("CUDANALYST_MODE must be run, check or profile, not " + mode);
   if (result.mode == Mode::check) result.checks = parse_checks(variable("CUDANALYST_CHECKS"));
   result.report_path = variable("CUDANALYST_REPORT");
+  result.leaks = number("CUDANALYST_LEAK_CHECK", 0) != 0;
   result.seed = number("CUDANALYST_SEED", 0);
   result.threads = static_cast<unsigned>(std::min<uint64_t>(std::max<uint64_t>(number("CUDANALYST_THREADS", 1), 1), 256));
   result.max_warp_instructions = number("CUDANALYST_MAX_WARP_INSTRUCTIONS", 0);
