@@ -3,6 +3,7 @@
 #include <climits>
 #include <cstring>
 
+#include "../check/order.hpp"
 #include "copy.hpp"
 #include "device.hpp"
 #include "host_memory.hpp"
@@ -161,12 +162,14 @@ CUDANALYST_API CUresult cuStreamDestroy(CUstream handle) {
 CUDANALYST_API CUresult cuStreamSynchronize(CUstream handle) {
   return driver_call([&]() -> int {
     if (!streams::find(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    if (order::watching()) order::host_waited_for_stream(streams::find(handle)->id);
     return contract::host_wait("cuStreamSynchronize");
   });
 }
 CUDANALYST_API CUresult cuStreamQuery(CUstream handle) {
   return driver_call([&]() -> int {
     if (!streams::find(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    if (order::watching()) order::host_waited_for_stream(streams::find(handle)->id);
     return contract::host_wait("cuStreamQuery");
   });
 }
@@ -197,12 +200,14 @@ CUDANALYST_API CUresult cuEventRecord(CUevent event, CUstream stream) {
 CUDANALYST_API CUresult cuEventSynchronize(CUevent handle) {
   return driver_call([&]() -> int {
     if (!streams::find(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    if (order::watching()) order::host_waited_for_event(streams::find(handle));
     return contract::host_wait("cuEventSynchronize");
   });
 }
 CUDANALYST_API CUresult cuEventQuery(CUevent handle) {
   return driver_call([&]() -> int {
     if (!streams::find(handle)) return CUDA_ERROR_INVALID_HANDLE;
+    if (order::watching()) order::host_waited_for_event(streams::find(handle));
     return contract::host_wait("cuEventQuery");
   });
 }

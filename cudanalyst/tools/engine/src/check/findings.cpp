@@ -100,7 +100,7 @@ void report_leaks() {
       report_host_finding("leak", "", std::to_string(left.size() - most) + " more allocations are never freed");
       return;
     }
-    const char* by = left[k].name == "malloc" ? "malloc() on the device" : "the host";
+    const char* by = left[k].kind == memory::Kind::heap ? "malloc() on the device" : "the host";
     report_host_finding("leak", memory::describe(left[k].address),
                         std::to_string(left[k].bytes) + " B at " + memory::describe(left[k].address) + ", allocated by " + by + ", are never freed");
   }

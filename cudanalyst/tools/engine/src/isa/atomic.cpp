@@ -184,6 +184,8 @@ constexpr Row rows[] = {
     {"red" FORM OPERATION "{.L2::cache_hint}" INTEGER, atom},
     {"red" FORM "(.add|.min|.max){.noftz}{.L2::cache_hint}(.f16|.f16x2|.bf16|.bf16x2)", atom},
     // The order in which some headers write it.
+    {"atom(.global|.shared)(.cta|.cluster|.gpu|.sys)" OPERATION INTEGER, atom},
+    {"red(.global|.shared)(.cta|.cluster|.gpu|.sys)" OPERATION INTEGER, atom},
     {"atom" OPERATION "{.relaxed|.acquire|.release|.acq_rel}{.cta|.cluster|.gpu|.sys}{.global|.shared}" INTEGER, atom},
     {"red" OPERATION "{.relaxed|.acquire|.release|.acq_rel}{.cta|.cluster|.gpu|.sys}{.global|.shared}" INTEGER, atom},
     {"red{.relaxed}{.cta|.gpu|.sys}.global{.v2|.v4}.f32.add", atom},

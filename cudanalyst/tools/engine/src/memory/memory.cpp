@@ -369,7 +369,7 @@ std::vector<Allocation> live_allocations() {
   const std::shared_lock lock(arena().mutex);
   std::vector<Allocation> result;
   for (const auto& [address, one] : arena().allocations)
-    if (one.live && (one.kind == Kind::device || one.kind == Kind::managed)) result.push_back(one);
+    if (one.live && (one.kind == Kind::device || one.kind == Kind::managed || one.kind == Kind::heap)) result.push_back(one);
   return result;
 }
 
