@@ -158,7 +158,7 @@ void sync_mbarrier(Warp& w, const Instr& i, u32 lane, u64 at, MbarrierUse use, u
   } else if (use == MbarrierUse::arrive && (count == 0 || count > before.pending)) {
     bad(" gets " + std::to_string(count) + " arrivals at once, and its phase waits for " + std::to_string(before.pending) +
         ": the count that it was initialised with is too small, or a thread arrives too often");
-  } else if (use == MbarrierUse::test && count != before.phase && count + 1 != before.phase) {
+  } else if (use == MbarrierUse::test && count != before.phase && ((count + 1) & 7) != before.phase) {
     bad(" is waited for with the state of another phase than the present or the last");
   }
   if (use == MbarrierUse::init || use == MbarrierUse::inval) {

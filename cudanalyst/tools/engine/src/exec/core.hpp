@@ -185,6 +185,7 @@ struct Program {
   std::vector<std::unique_ptr<Instr>> inner;
   std::vector<std::unique_ptr<void, void (*)(void*)>> owned;  // what instructions point to
   std::vector<std::unique_ptr<std::vector<u32>>> tables;
+  std::vector<std::unique_ptr<std::string>> names;  // opcodes that stand for parts of others
   u32 caches = 0;
   size_t static_shared = 0;
   bool has_calls = false;  // or alloca: threads have a stack

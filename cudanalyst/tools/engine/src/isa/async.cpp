@@ -1,4 +1,4 @@
-// cp.async and mbarrier. A copy is visible when it is waited for, and not before.
+// cp.async, and cache policies. A copy is visible when it is waited for, and not before.
 #include "../check/check.hpp"
 #include "../exec/access.hpp"
 #include "lanes.hpp"
@@ -105,7 +105,7 @@ void copy(Decoder& d) {
   const size_t n = d.operands() - (d.has(".L2::cache_hint") ? 1 : 0);
   if (n < 3 || n > 4 || d.operand(2).kind != Operand::integer) Decoder::reject("operands of this form");
   const s64 bytes = d.operand(2).value;
-  if (bytes != 4 && bytes != 8 && bytes != 16) Decoder::reject("a size that is not 4, 8 or 16");
+  if (bytes != 16 && (d.has(".cg") || (bytes != 4 && bytes != 8))) Decoder::reject("a size that it does not have");
   auto* k = new Copy{nullptr, none, none, false};
   d.program.owned.emplace_back(k, [](void* p) { delete static_cast<Copy*>(p); });
   d.i.bytes = static_cast<u8>(bytes);
@@ -151,139 +151,6 @@ void wait_all(Decoder& d) {
   finish(d, wait_run, MixClass::barrier);
 }
 
-// mbarrier: pending arrivals (20 bits), expected arrivals (20 bits), phase (24 bits).
-constexpr u64 field = 0xfffff;
-u64 make_state(u64 pending, u64 expected, u64 phase) { return (pending & field) | (expected & field) << 20 | phase << 40; }
-
-u64* barrier_at(Warp& w, const Instr& i, u64* at, u32& lanes) {
-  lane_addresses(w, i, at);
-  lanes = resolve(w, i, at);
-  return nullptr;
-}
-void acts(Warp& w, u32 lane, u64 at, bool release, bool acquire) {
-  if (w.context->checks & racecheck) race_synchronise(w, lane, acquire ? at | 1 : at, release, acquire, true, false);
-}
-u64 arrive_at(u64 state, u64 count);
-// The same, and those who wait for the phase learn what the arrivals published.
-u64 arrive(Warp& w, u64 at, u64 state, u64 count) {
-  const u64 after = arrive_at(state, count);
-  if ((w.context->checks & racecheck) && after >> 40 != state >> 40) race_phase_completed(at);
-  return after;
-}
-u64 arrive_at(u64 state, u64 count) {
-  u64 pending = state & field, expected = state >> 20 & field, phase = state >> 40;
-  pending -= std::min(pending, count);
-  if (pending == 0) {
-    pending = expected;
-    ++phase;
-  }
-  return make_state(pending, expected, phase);
-}
-
-void watch(Warp& w, const Instr& i, u32 lane, u64 at, MbarrierUse use, u64 count, u64 state) {
-  if (w.context->checks & synccheck) sync_mbarrier(w, i, lane, at, use, count, {state & field, state >> 40});
-}
-
-enum Action : u8 {
-  action_init,
-  action_inval,
-  action_arrive,
-  action_arrive_drop,
-  action_test,
-  action_test_parity,
-  action_async_arrive,
-  action_async_arrive_noinc
-};
-void mbarrier_run(Warp& w, const Instr& i) {
-  u64 at[32];
-  u32 lanes = 0;
-  barrier_at(w, i, at, lanes);
-  for (u32 rest = lanes; rest; rest &= rest - 1) {
-    const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    u64& state = *reinterpret_cast<u64*>(at[l]);
-    const u64 before = state;
-    switch (i.option) {
-      case action_init: {
-        const u64 count = reg<u32>(w, i.b)[l];
-        watch(w, i, l, at[l], MbarrierUse::init, count, state);
-        state = make_state(count, count, 0);
-        break;
-      }
-      case action_inval:
-        watch(w, i, l, at[l], MbarrierUse::inval, 0, state);
-        state = 0;
-        break;
-      case action_arrive:
-      case action_arrive_drop:
-        watch(w, i, l, at[l], MbarrierUse::arrive, i.b == none ? 1 : reg<u32>(w, i.b)[l], state);
-        acts(w, l, at[l], true, false);
-        if (i.option == action_arrive_drop) state = make_state(state & field, (state >> 20 & field) - 1, state >> 40);
-        state = arrive(w, at[l], state, i.b == none ? 1 : reg<u32>(w, i.b)[l]);
-        if (i.d != none) reg<u64>(w, i.d)[l] = before;
-        break;
-      case action_test:
-      case action_test_parity: {
-        const u64 phase = state >> 40;
-        if (i.option == action_test) watch(w, i, l, at[l], MbarrierUse::test, reg<u64>(w, i.b)[l] >> 40, state);
-        else watch(w, i, l, at[l], MbarrierUse::test_parity, 0, state);
-        const bool done = i.option == action_test ? phase != reg<u64>(w, i.b)[l] >> 40 : (phase & 1) != (reg<u32>(w, i.b)[l] & 1);
-        reg<u8>(w, i.d)[l] = done;
-        if (done) acts(w, l, at[l], false, true);
-        else w.spinning = true;
-        break;
-      }
-      case action_async_arrive:
-      case action_async_arrive_noinc:
-        watch(w, i, l, at[l], MbarrierUse::arrive, 1, state);
-        async_complete(w, l, UINT32_MAX);
-        acts(w, l, at[l], true, false);
-        if (i.option == action_async_arrive_noinc) state = arrive(w, at[l], state, 1);
-        break;
-    }
-  }
-}
-void mbarrier_form(Decoder& d, const Operand& address, Action action) {
-  d.i.space = d.has(".shared") || d.has(".shared::cta") ? AccessSpace::shared : AccessSpace::generic;
-  d.i.access = action == action_init ? Access::write : Access::atomic;
-  d.i.strong = action != action_init;  // to initialise orders nothing
-  d.i.bytes = d.i.width = 8;
-  d.i.option = action;
-  d.address(address);
-  finish(d, mbarrier_run, MixClass::barrier);
-}
-void mbarrier_init(Decoder& d) {
-  d.expect_operands(2);
-  d.i.b = d.source(1, 4);
-  mbarrier_form(d, d.operand(0), action_init);
-}
-void mbarrier_inval(Decoder& d) { d.expect_operands(1), mbarrier_form(d, d.operand(0), action_inval); }
-void mbarrier_arrive(Decoder& d) {
-  if (d.operands() < 2 || d.operands() > 3) Decoder::reject("operands of this form");
-  const Operand& state = d.operand(0);
-  if (state.kind != Operand::sink) d.i.d = d.target(0, 8);
-  if (d.operands() == 3) d.i.b = d.source(2, 4);
-  mbarrier_form(d, d.operand(1), d.statement->op.find("arrive_drop") != std::string_view::npos ? action_arrive_drop : action_arrive);
-}
-void mbarrier_test(Decoder& d) {
-  if (d.operands() < 3 || d.operands() > 4) Decoder::reject("operands of this form");
-  d.i.d = d.target(0, 1);
-  const bool parity = d.has(".parity");
-  d.i.b = d.source(2, parity ? 4 : 8);
-  mbarrier_form(d, d.operand(1), parity ? action_test_parity : action_test);
-}
-void async_arrive(Decoder& d) {
-  d.expect_operands(1), mbarrier_form(d, d.operand(0), d.has(".noinc") ? action_async_arrive_noinc : action_async_arrive);
-}
-void pending_run(Warp& w, const Instr& i) {
-  const u64* a = reg<u64>(w, i.a);
-  each<u32>(w, i.d, [&](int l) { return static_cast<u32>(a[l] & field); });
-}
-void pending_count(Decoder& d) {
-  d.expect_operands(2);
-  d.i.d = d.target(0, 4);
-  d.i.a = d.source(1, 8);
-  finish(d, pending_run, MixClass::barrier);
-}
 void policy_run(Warp& w, const Instr& i) {
   each<u64>(w, i.d, [](int) { return u64{0}; });
 }
@@ -293,27 +160,18 @@ void policy(Decoder& d) {
   finish(d, policy_run, MixClass::other);
 }
 
-#define STATE "{.shared|.shared::cta}.b64"
-#define ORDER "{.release|.relaxed}{.cta|.cluster}"
 constexpr Row rows[] = {
-    {"cp.async(.ca|.cg)(.shared|.shared::cta).global{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}", copy},
+    {"cp.async.ca(.shared|.shared::cta).global{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}", copy},
+    {"cp.async.cg(.shared|.shared::cta).global{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}", copy},
     {"cp.async.commit_group", commit},
     {"cp.async.wait_group", wait_group},
     {"cp.async.wait_all", wait_all},
-    {"cp.async.mbarrier.arrive{.noinc}" STATE, async_arrive},
-    {"mbarrier.init" STATE, mbarrier_init},
-    {"mbarrier.inval" STATE, mbarrier_inval},
-    {"mbarrier.arrive" ORDER STATE, mbarrier_arrive},
-    {"mbarrier.arrive.noComplete" ORDER STATE, mbarrier_arrive},
-    {"mbarrier.arrive_drop" ORDER STATE, mbarrier_arrive},
-    {"mbarrier.arrive_drop.noComplete" ORDER STATE, mbarrier_arrive},
-    {"mbarrier.test_wait{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
-    {"mbarrier.test_wait.parity{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
-    {"mbarrier.try_wait{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
-    {"mbarrier.try_wait.parity{.acquire|.relaxed}{.cta|.cluster}" STATE, mbarrier_test},
-    {"mbarrier.pending_count.b64", pending_count},
     {"createpolicy.fractional(.L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged){.L2::evict_first|.L2::evict_unchanged}.b64",
      policy},
+    {"createpolicy.range{.global}(.L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged){.L2::evict_first|.L2::evict_unchanged}."
+     "b64",
+     policy},
+    {"createpolicy.cvt.L2.b64", policy},
 };
 }  // namespace
 

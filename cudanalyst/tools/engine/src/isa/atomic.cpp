@@ -1,4 +1,7 @@
-// atom and red.
+// atom and red: scalars, 128 bits, and vectors, whose elements are updated one after the other.
+#include <algorithm>
+#include <mutex>
+
 #include "../exec/access.hpp"
 #include "half.hpp"
 #include "lanes.hpp"
@@ -9,11 +12,43 @@ void memory_form(Decoder& d, const Operand& address);
 
 namespace {
 
-enum Operation : u8 { op_add, op_min, op_max, op_and, op_or, op_xor, op_exch, op_cas, op_inc, op_dec };
+enum Operation : u8 { op_add, op_min, op_max, op_and, op_or, op_xor, op_exch, op_cas, op_inc, op_dec, op_none };
+constexpr std::string_view names[] = {".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"};
+
+// Two and four bytes of a float format, told apart by type.
+enum class Half : u16 {};
+enum class Brain : u16 {};
+enum class HalfPair : u32 {};
+enum class BrainPair : u32 {};
+
+template <int op>
+u16 combine_half(u16 old, u16 b, bool brain) {
+  const float x = brain ? from_bf16(old) : from_half(old), y = brain ? from_bf16(b) : from_half(b);
+  if (op == op_add) return brain ? to_bf16(x + y) : to_half(x + y);
+  if (x != x) return y != y ? u16(0x7fff) : b;
+  if (y != y) return old;
+  const bool first = x < y || (x == y && (op == op_min ? (old & 0x8000) != 0 : !(old & 0x8000)));
+  return (op == op_min) == (x < y || (x == y && first)) ? old : (x == y ? (first ? old : b) : b);
+}
+
+inline float flush(float x) { return std::fabs(x) < std::numeric_limits<float>::min() ? std::copysign(0.0f, x) : x; }
 
 template <class T, int op>
-T combine(T old, T b, T c) {
-  if constexpr (std::is_integral_v<T>) {
+T combine(T old, T b, T c, [[maybe_unused]] bool global) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Brain>) {
+    return T{combine_half<op>(u16(old), u16(b), std::is_same_v<T, Brain>)};
+  } else if constexpr (std::is_same_v<T, HalfPair> || std::is_same_v<T, BrainPair>) {
+    constexpr bool brain = std::is_same_v<T, BrainPair>;
+    const u32 x = u32(old), y = u32(b);
+    return T{u32{combine_half<op>(u16(x), u16(y), brain)} | u32{combine_half<op>(u16(x >> 16), u16(y >> 16), brain)} << 16};
+  } else if constexpr (std::is_same_v<T, float>) {
+    // The adders at the L2 flush denormals, those of shared memory do not.
+    const float sum = global ? flush(flush(old) + flush(b)) : old + b;
+    return sum == sum ? sum : std::bit_cast<float>(0x7fffffffu);
+  } else if constexpr (std::is_same_v<T, double>) {
+    const double sum = old + b;
+    return sum == sum ? sum : std::bit_cast<double>(u64{0x7fffffffffffffff});
+  } else {
     using U = std::make_unsigned_t<T>;
     if constexpr (op == op_add) return T(U(old) + U(b));
     if constexpr (op == op_and) return old & b;
@@ -21,16 +56,12 @@ T combine(T old, T b, T c) {
     if constexpr (op == op_xor) return old ^ b;
     if constexpr (op == op_inc) return old >= b ? T(0) : T(old + 1);
     if constexpr (op == op_dec) return old == 0 || old > b ? b : T(old - 1);
-  } else if constexpr (op == op_add) {
-    const T sum = old + b;
-    if constexpr (sizeof(T) == 4) return sum == sum ? sum : std::bit_cast<T>(0x7fffffffu);
-    return sum;
+    if constexpr (op == op_min) return b < old ? b : old;
+    if constexpr (op == op_max) return old < b ? b : old;
+    if constexpr (op == op_exch) return b;
+    if constexpr (op == op_cas) return old == b ? c : old;
+    return old;
   }
-  if constexpr (op == op_min) return b < old ? b : old;
-  if constexpr (op == op_max) return old < b ? b : old;
-  if constexpr (op == op_exch) return b;
-  if constexpr (op == op_cas) return old == b ? c : old;
-  return old;
 }
 
 // Other OS threads may work on the same global memory.
@@ -49,63 +80,67 @@ T update(u64 at, bool shared_with_threads, F f) {
   return std::bit_cast<T>(old);
 }
 
+struct Elements {  // registers of a vector's results
+  u32 slots[8];
+};
+
 template <class T, int op>
 void atomic(Warp& w, const Instr& i) {
   u64 at[32];
   lane_addresses(w, i, at);
   const u32 m = resolve(w, i, at);
-  const bool threads = w.context->launch->parallel;
-  const T *b = reg<T>(w, i.b), *c = reg<T>(w, i.c == none ? i.b : i.c);
-  T* d = i.d == none ? nullptr : reg<T>(w, i.d);
-  for (u32 rest = m; rest; rest &= rest - 1) {
-    const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    const T old = update<T>(at[l], threads, [&](T before) { return combine<T, op>(before, b[l], c[l]); });
-    if (d) d[l] = old;
-  }
-  w.spinning |= d != nullptr;
-}
-
-enum class Format { half, brain };
-template <Format f, int op>
-u16 combine_half(u16 old, u16 b) {
-  const float x = f == Format::half ? from_half(old) : from_bf16(old), y = f == Format::half ? from_half(b) : from_bf16(b);
-  if (op == op_add) return f == Format::half ? to_half(x + y) : to_bf16(x + y);
-  if (x != x) return b;
-  if (y != y) return old;
-  return op == op_min ? (y < x ? b : old) : (x < y ? b : old);
-}
-template <Format f, int op, class Bits>
-void atomic_half(Warp& w, const Instr& i) {
-  u64 at[32];
-  lane_addresses(w, i, at);
-  const u32 m = resolve(w, i, at);
-  const Bits* b = reg<Bits>(w, i.b);
-  for (u32 rest = m; rest; rest &= rest - 1) {
-    const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    const Bits old = update<Bits>(at[l], w.context->launch->parallel, [&](Bits before) {
-      if constexpr (sizeof(Bits) == 2) return combine_half<f, op>(before, b[l]);
-      else return u32{combine_half<f, op>(u16(before), u16(b[l]))} | u32{combine_half<f, op>(u16(before >> 16), u16(b[l] >> 16))} << 16;
-    });
-    if (i.d != none) reg<Bits>(w, i.d)[l] = old;
-  }
-}
-// red/atom.v2/.v4.f32: the elements are added one by one.
-void atomic_vector(Warp& w, const Instr& i) {
-  u64 at[32];
-  lane_addresses(w, i, at);
-  const u32 m = resolve(w, i, at);
-  for (u32 rest = m; rest; rest &= rest - 1) {
-    const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    for (u32 k = 0; k < i.count; ++k) {
-      const float b = reg<float>(w, i.v[k])[l];
-      const float old = update<float>(at[l] + 4 * k, w.context->launch->parallel, [&](float before) { return combine<float, op_add>(before, b, b); });
-      if (i.d != none) reg<float>(w, reinterpret_cast<const u32*>(i.more)[k])[l] = old;
+  const Context& context = *w.context;
+  const bool threads = context.launch->parallel;
+  const memory::Layout& layout = memory::layout();
+  const auto in_global = [&](u64 address) { return std::is_same_v<T, float> && address - (layout.base + layout.delta) < layout.bytes; };
+  if (i.count == 1) {
+    const T *b = reg<T>(w, i.b), *c = reg<T>(w, i.c == none ? i.b : i.c);
+    T* d = i.d == none ? nullptr : reg<T>(w, i.d);
+    for (u32 rest = m; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      const bool global = in_global(at[l]);
+      const T old = update<T>(at[l], threads, [&](T before) { return combine<T, op>(before, b[l], c[l], global); });
+      if (d) d[l] = old;
+    }
+  } else {
+    const Elements* to = static_cast<const Elements*>(i.more);
+    for (u32 rest = m; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      T old[8];
+      for (u32 k = 0; k < i.count; ++k) {
+        const T b = reg<T>(w, i.v[k])[l];
+        old[k] = update<T>(at[l] + sizeof(T) * k, threads, [&](T before) { return combine<T, op>(before, b, b, true); });
+      }
+      for (u32 k = 0; to && k < i.count; ++k) reg<T>(w, to->slots[k])[l] = old[k];
     }
   }
+  w.spinning |= i.d != none;
+}
+
+std::mutex wide;  // 128 bits at a time are rare
+void atomic_wide(Warp& w, const Instr& i) {
+  struct Wide {
+    u64 low, high;
+    bool operator==(const Wide&) const = default;
+  };
+  u64 at[32];
+  lane_addresses(w, i, at);
+  const u32 m = resolve(w, i, at);
+  const Wide *b = reg<Wide>(w, i.b), *c = i.c == none ? nullptr : reg<Wide>(w, i.c);
+  const std::lock_guard lock(wide);
+  for (u32 rest = m; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    Wide& place = *reinterpret_cast<Wide*>(at[l]);
+    const Wide old = place;
+    if (!c) place = b[l];
+    else if (old == b[l]) place = c[l];
+    if (i.d != none) reg<Wide>(w, i.d)[l] = old;
+  }
+  w.spinning |= i.d != none;
 }
 
 template <int op>
-Execute pick(Type t) {
+Execute integer(Type t) {
   switch (t) {
     case Type::u32:
     case Type::b32: return atomic<u32, op>;
@@ -116,80 +151,100 @@ Execute pick(Type t) {
     default: return nullptr;
   }
 }
-Execute pick(Type t, std::string_view op) {
-  if (op == ".add") return t == Type::f32 ? atomic<float, op_add> : t == Type::f64 ? atomic<double, op_add> : pick<op_add>(t);
-  if (op == ".min") return pick<op_min>(t);
-  if (op == ".max") return pick<op_max>(t);
-  if (op == ".and") return pick<op_and>(t);
-  if (op == ".or") return pick<op_or>(t);
-  if (op == ".xor") return pick<op_xor>(t);
-  if (op == ".exch") return pick<op_exch>(t);
-  if (op == ".cas") return t == Type::b16 ? atomic<u16, op_cas> : pick<op_cas>(t);
-  if (op == ".inc") return t == Type::u32 ? atomic<u32, op_inc> : nullptr;
-  if (op == ".dec") return t == Type::u32 ? atomic<u32, op_dec> : nullptr;
-  return nullptr;
+template <int op>
+Execute halves(Type t) {
+  switch (t) {
+    case Type::f16: return atomic<Half, op>;
+    case Type::bf16: return atomic<Brain, op>;
+    case Type::f16x2: return atomic<HalfPair, op>;
+    case Type::bf16x2: return atomic<BrainPair, op>;
+    default: return nullptr;
+  }
 }
-template <Format f, class Bits>
-Execute pick_half(std::string_view op) {
-  return op == ".add"   ? atomic_half<f, op_add, Bits>
-         : op == ".min" ? atomic_half<f, op_min, Bits>
-         : op == ".max" ? atomic_half<f, op_max, Bits>
-                        : nullptr;
+bool is_bits(Type t) { return t == Type::b32 || t == Type::b64; }
+bool is_half(Type t) { return t == Type::f16 || t == Type::bf16 || t == Type::f16x2 || t == Type::bf16x2; }
+
+Execute pick(Type t, Operation op) {
+  const bool integers = t == Type::u32 || t == Type::s32 || t == Type::u64 || t == Type::s64;
+  switch (op) {
+    case op_add:
+      return t == Type::f32   ? atomic<float, op_add>
+             : t == Type::f64 ? atomic<double, op_add>
+             : is_half(t)     ? halves<op_add>(t)
+             : integers       ? integer<op_add>(t)
+                              : nullptr;
+    case op_min: return is_half(t) ? halves<op_min>(t) : integers ? integer<op_min>(t) : nullptr;
+    case op_max: return is_half(t) ? halves<op_max>(t) : integers ? integer<op_max>(t) : nullptr;
+    case op_and: return is_bits(t) ? integer<op_and>(t) : nullptr;
+    case op_or: return is_bits(t) ? integer<op_or>(t) : nullptr;
+    case op_xor: return is_bits(t) ? integer<op_xor>(t) : nullptr;
+    case op_exch: return t == Type::b128 ? atomic_wide : is_bits(t) ? integer<op_exch>(t) : nullptr;
+    case op_cas: return t == Type::b128 ? atomic_wide : t == Type::b16 ? atomic<u16, op_cas> : is_bits(t) ? integer<op_cas>(t) : nullptr;
+    case op_inc: return t == Type::u32 ? atomic<u32, op_inc> : nullptr;
+    case op_dec: return t == Type::u32 ? atomic<u32, op_dec> : nullptr;
+    default: return nullptr;
+  }
+}
+
+// v2 and v4 of 32 bits, v2 to v8 of 16.
+void vector(Decoder& d, Operation op, bool returns, u32 length) {
+  const Type t = d.type();
+  const unsigned n = width(t);
+  const Operand& source = d.operand(returns ? 2 : 1);
+  const bool fits =
+      (t == Type::f32 && op == op_add && length <= 4) || (is_half(t) && (op == op_add || op == op_min || op == op_max) && length * n <= 16);
+  if (!fits || source.kind != Operand::vector || source.count != length) Decoder::reject("this vector form");
+  if (d.i.space == AccessSpace::shared) Decoder::reject("a vector in shared memory");
+  d.expect_operands((returns ? 3u : 2u) + (d.has(".L2::cache_hint") ? 1 : 0));
+  d.i.count = static_cast<u8>(length);
+  for (u32 k = 0; k < length; ++k) d.i.v[k] = d.source(d.part(source, k), n);
+  if (returns) {
+    const Operand& target = d.operand(0);
+    if (target.kind != Operand::vector || target.count != length) Decoder::reject("this vector form");
+    auto* to = new Elements{};
+    d.program.owned.emplace_back(to, [](void* p) { delete static_cast<Elements*>(p); });
+    for (u32 k = 0; k < length; ++k) to->slots[k] = d.target(d.part(target, k), n);
+    d.i.d = to->slots[0];
+    d.i.more = to;
+  }
+  finish(d, pick(t, op), MixClass::atomic);
 }
 
 void atom(Decoder& d) {
   const bool returns = d.statement->op[0] == 'a';
   Instr& i = d.i;
   const Type t = d.type();
-  size_t k = returns ? 1 : 0;
+  const size_t k = returns ? 1 : 0;
   memory_form(d, d.operand(k));
   i.strong = true;
   i.access = Access::atomic;
   i.bytes = i.width = static_cast<u8>(width(t));
-  std::string_view op;
-  for (const auto m : d.mods)
-    for (const std::string_view name : {".add", ".min", ".max", ".and", ".or", ".xor", ".exch", ".cas", ".inc", ".dec"})
-      if (m == name) op = name;
-  if (d.has(".v2") || d.has(".v4")) {
-    const Operand& v = d.operand(k + 1);
-    if (v.kind != Operand::vector || returns || v.count != (d.has(".v2") ? 2u : 4u) || t != Type::f32 || op != ".add")
-      Decoder::reject("this vector form");
-    i.count = static_cast<u8>(v.count);
-    for (u32 n = 0; n < v.count; ++n) i.v[n] = d.source(d.part(v, n), 4);
-    return finish(d, atomic_vector, MixClass::atomic);
-  }
-  if (returns) {
-    const Operand& target = d.operand(0);
-    i.d = target.kind == Operand::sink ? none : d.target(0, width(t));
-  }
+  u8 op = 0;
+  while (op < op_none && !d.has(names[op])) ++op;
+  const u32 length = d.has(".v2") ? 2 : d.has(".v4") ? 4 : d.has(".v8") ? 8 : 1;
+  if (length > 1) return vector(d, static_cast<Operation>(op), returns, length);
+  if (!returns && (op == op_exch || op == op_cas)) Decoder::reject("an operation without result");
+  if (returns && d.operand(0).kind != Operand::sink) i.d = d.target(0, width(t));
   i.b = i.v[0] = d.source(k + 1, width(t));
   size_t used = k + 2;
-  if (op == ".cas") i.c = d.source(used++, width(t));
+  if (op == op_cas) i.c = d.source(used++, width(t));
   if (d.has(".L2::cache_hint")) ++used;
   d.expect_operands(used);
-  const Execute fn = t == Type::f16      ? pick_half<Format::half, u16>(op)
-                     : t == Type::f16x2  ? pick_half<Format::half, u32>(op)
-                     : t == Type::bf16   ? pick_half<Format::brain, u16>(op)
-                     : t == Type::bf16x2 ? pick_half<Format::brain, u32>(op)
-                                         : pick(t, op);
-  finish(d, fn, MixClass::atomic);
+  finish(d, pick(t, static_cast<Operation>(op)), MixClass::atomic);
 }
 
+// The assembler takes modifiers in any order (table.cpp), and headers use several.
 #define FORM "{.relaxed|.acquire|.release|.acq_rel}{.cta|.cluster|.gpu|.sys}{.global|.shared|.shared::cta|.shared::cluster}"
 #define OPERATION "(.add|.min|.max|.and|.or|.xor|.exch|.cas|.inc|.dec)"
-#define INTEGER "(.u32|.s32|.u64|.s64|.b32|.b64|.b16|.f32|.f64)"
+#define TYPES "(.u32|.s32|.u64|.s64|.b16|.b32|.b64|.b128|.f32|.f64)"
+#define HALVES "(.f16|.f16x2|.bf16|.bf16x2)"
 constexpr Row rows[] = {
-    {"atom" FORM OPERATION "{.L2::cache_hint}" INTEGER, atom},
-    {"atom" FORM "(.add|.min|.max){.noftz}{.L2::cache_hint}(.f16|.f16x2|.bf16|.bf16x2)", atom},
-    {"red" FORM OPERATION "{.L2::cache_hint}" INTEGER, atom},
-    {"red" FORM "(.add|.min|.max){.noftz}{.L2::cache_hint}(.f16|.f16x2|.bf16|.bf16x2)", atom},
-    // The order in which some headers write it.
-    {"atom(.global|.shared)(.cta|.cluster|.gpu|.sys)" OPERATION INTEGER, atom},
-    {"red(.global|.shared)(.cta|.cluster|.gpu|.sys)" OPERATION INTEGER, atom},
-    {"atom" OPERATION "{.relaxed|.acquire|.release|.acq_rel}{.cta|.cluster|.gpu|.sys}{.global|.shared}" INTEGER, atom},
-    {"red" OPERATION "{.relaxed|.acquire|.release|.acq_rel}{.cta|.cluster|.gpu|.sys}{.global|.shared}" INTEGER, atom},
-    {"red{.relaxed}{.cta|.gpu|.sys}.global{.v2|.v4}.f32.add", atom},
-    {"red{.relaxed}{.cta|.gpu|.sys}.global.add{.v2|.v4}.f32", atom},
+    {"atom" FORM OPERATION "{.L2::cache_hint}" TYPES, atom},
+    {"atom" FORM "(.add|.min|.max).noftz{.L2::cache_hint}{.v2|.v4|.v8}" HALVES, atom},
+    {"atom" FORM ".add{.L2::cache_hint}(.v2|.v4).f32", atom},
+    {"red" FORM OPERATION "{.L2::cache_hint}" TYPES, atom},
+    {"red" FORM "(.add|.min|.max).noftz{.L2::cache_hint}{.v2|.v4|.v8}" HALVES, atom},
+    {"red" FORM ".add{.L2::cache_hint}(.v2|.v4).f32", atom},
 };
 }  // namespace
 

@@ -151,6 +151,46 @@ void fence(Decoder& d) {
   d.i.narrow = d.has(".cta");
   finish(d, fence_run, MixClass::barrier);
 }
+// What a thread allocates in a call it gives back with it; the stack grows down from the end of its local memory.
+void alloca_run(Warp& w, const Instr& i) {
+  const u64* size = reg<u64>(w, i.a);
+  u64* d = reg<u64>(w, i.d);
+  Block& b = *w.block;
+  const u64 used = w.frame->local + w.frame->code->local_bytes;
+  for (u32 rest = w.mask; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    const u64 top = b.local_stride - w.dynamic_local[l];
+    const u64 at = size[l] > top ? 0 : (top - size[l]) & ~static_cast<u64>(i.offset - 1);
+    if (at < used) return fault(w, i, hardware_stack_error, "alloca of " + std::to_string(size[l]) + " bytes: the stack of the thread is full", l);
+    w.dynamic_local[l] = static_cast<u32>(b.local_stride - at);
+    if (b.local_init) std::memset(b.local_init + (u64{w.id} * 32 + l) * b.local_stride + at, 0, top - at);
+    d[l] = at;
+  }
+}
+void alloca_form(Decoder& d) {
+  if (d.operands() < 2 || d.operands() > 3) Decoder::reject("operands of this form");
+  d.i.d = d.target(0, 8);
+  d.i.a = d.source(1, 8);
+  d.i.offset = 16;
+  if (d.operands() == 3) {
+    if (d.operand(2).kind != Operand::integer) Decoder::reject("an alignment that is no literal");
+    d.i.offset = std::max<s64>(d.operand(2).value, 16);
+  }
+  finish(d, alloca_run, MixClass::other);
+}
+void stack_run(Warp& w, const Instr& i) {
+  for (u32 rest = w.mask; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    if (i.d != none) reg<u64>(w, i.d)[l] = w.block->local_stride - w.dynamic_local[l];
+    else w.dynamic_local[l] = static_cast<u32>(std::min<u64>(w.block->local_stride - reg<u64>(w, i.a)[l], w.block->local_stride));
+  }
+}
+void stack(Decoder& d) {
+  d.expect_operands(1);
+  if (d.statement->op[5] == 's') d.i.d = d.target(0, 8);
+  else d.i.a = d.source(0, 8);
+  finish(d, stack_run, MixClass::other);
+}
 void nanosleep(Decoder& d) {
   d.expect_operands(1);
   d.source(0, 4);
@@ -181,6 +221,13 @@ constexpr Row rows[] = {
     {"fence.proxy.async{.global|.shared::cta|.shared::cluster}", fence},
     {"fence.mbarrier_init.release.cluster", fence},
     {"fence.proxy.alias", fence},
+    {"fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster", fence},
+    {"fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster", fence},
+    {"fence.acquire.sync_restrict::shared::cluster.cluster", fence},
+    {"fence.release.sync_restrict::shared::cta.cluster", fence},
+    {"alloca.u64", alloca_form},
+    {"stacksave.u64", stack},
+    {"stackrestore.u64", stack},
     {"nanosleep.u32", nanosleep},
 };
 }  // namespace

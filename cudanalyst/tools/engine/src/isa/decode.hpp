@@ -100,7 +100,9 @@ std::span<const Row> atomic_rows();
 std::span<const Row> warp_rows();
 std::span<const Row> control_rows();
 std::span<const Row> async_rows();
+std::span<const Row> mbarrier_rows();
 std::span<const Row> matrix_rows();
+std::span<const Row> mma_rows();
 
 // The executor of an access that takes (leads) or uses the shape of its address register; nullptr when the access has no such form.
 Execute shaped(const Instr& i, bool leads);

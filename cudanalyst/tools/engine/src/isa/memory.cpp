@@ -19,6 +19,7 @@ void memory_form(Decoder& d, const Operand& address) {
   i.narrow = d.has(".cta");
   i.read_only = d.has(".nc");
   i.strong = i.acquire || i.release || i.is_volatile || d.has(".relaxed") || d.has(".mmio");
+  i.scope = d.has(".cta") ? Scope::block : d.has(".cluster") ? Scope::cluster : d.has(".sys") || i.is_volatile ? Scope::system : Scope::device;
   d.address(address);
   if (i.base == AddressBase::absolute && address.base) {
     const Space s = address.base->space;
@@ -27,6 +28,13 @@ void memory_form(Decoder& d, const Operand& address) {
 }
 
 namespace {
+
+// 128 bits.
+struct Wide {
+  u64 low, high;
+  Wide() = default;
+  explicit Wide(int) : low(0), high(0) {}
+};
 
 template <size_t bytes>
 inline bool eight_in_a_row(const u64* at) {
@@ -259,20 +267,15 @@ void access(Decoder& d, bool is_load) {
   const bool vector = data.kind == Operand::vector;
   i.count = static_cast<u8>(vector ? data.count : 1);
   if (i.count != expected) Decoder::reject("a vector of another length");
-  unsigned bytes = 0;
+  if (i.count * width(t) > 16) Decoder::reject("more than 16 bytes");
+  unsigned bytes = 0;  // of a register
+  for (u32 k = 0; k < i.count && !bytes; ++k)
+    if (const Operand& o = vector ? d.part(data, k) : data; o.kind == Operand::reg) bytes = d.register_bytes(o.index);
+  if (!bytes) bytes = std::max(2u, width(t));
+  if (bytes < width(t) || bytes == 1) Decoder::reject("a register that is too narrow");
   for (u32 k = 0; k < i.count; ++k) {
     const Operand& o = vector ? d.part(data, k) : data;
-    unsigned n;
-    if (o.kind == Operand::reg) {
-      n = d.register_bytes(o.index);
-      if (o.negated || n < width(t) || n == 1) Decoder::reject("a register that is too narrow");
-      i.v[k] = d.register_slot(o.index);
-    } else {
-      n = std::max(2u, width(t));
-      i.v[k] = is_load ? d.target(o, n) : d.source(o, n);
-    }
-    if (bytes && n != bytes) Decoder::reject("registers of different widths");
-    bytes = n;
+    i.v[k] = is_load ? d.target(o, bytes) : d.source(o, bytes);
   }
   i.width = static_cast<u8>(bytes);
   Flavour f = is_load ? plain_load : plain_store;
@@ -298,7 +301,13 @@ void access(Decoder& d, bool is_load) {
   }
   const MixClass mix = i.mix;
   if (is_load && i.count == 1 && bytes == 4) i.d = i.v[0];
-  finish(d, bytes == 2 ? by_type<u16>(f, t) : bytes == 4 ? by_type<u32>(f, t) : bytes == 8 ? by_type<u64>(f, t) : nullptr, mix);
+  finish(d,
+         bytes == 2        ? by_type<u16>(f, t)
+         : bytes == 4      ? by_type<u32>(f, t)
+         : bytes == 8      ? by_type<u64>(f, t)
+         : t == Type::b128 ? flavour<Wide, Wide>(f)
+                           : nullptr,
+         mix);
 }
 void ld(Decoder& d) { access(d, true); }
 void st(Decoder& d) { access(d, false); }
@@ -313,10 +322,10 @@ void ignored(Decoder& d) {
 #define SCOPES "{.cta|.cluster|.gpu|.sys}"
 #define EVICTION "{.ca|.cg|.cs|.lu|.cv|.wb|.wt}{.L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate}"
 #define CACHING EVICTION "{.L2::evict_normal|.L2::evict_first|.L2::evict_last}{.L2::cache_hint}{.L2::64B|.L2::128B|.L2::256B}"
-#define TYPES "(.b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.b64|.u64|.s64|.f32|.f64)"
+#define TYPES "(.b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.b64|.u64|.s64|.f32|.f64|.b128)"
 constexpr Row rows[] = {
     {"ld{.weak}" SPACES CACHING "{.v2|.v4}" TYPES, ld},
-    {"ld.volatile" SPACES "{.v2|.v4}" TYPES, ld},
+    {"ld.volatile" SPACES "{.L2::64B|.L2::128B|.L2::256B}{.v2|.v4}" TYPES, ld},
     {"ld(.relaxed|.acquire)" SCOPES SPACES CACHING "{.v2|.v4}" TYPES, ld},
     {"ld.mmio.relaxed.sys{.global}" TYPES, ld},
     {"ld{.global}{.ca|.cg|.cs}.nc{.L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate}{.L2::evict_normal|.L2::"
@@ -329,6 +338,7 @@ constexpr Row rows[] = {
     {"st.mmio.relaxed.sys{.global}" TYPES, st},
     {"prefetch{.global|.local}(.L1|.L2)", ignored},
     {"prefetch.global(.L2::evict_last|.L2::evict_normal)", ignored},
+    {"griddepcontrol(.wait|.launch_dependents)", ignored},
     {"prefetchu.L1", ignored},
     {"applypriority{.global}.L2::evict_normal", ignored},
     {"discard{.global}.L2", ignored},

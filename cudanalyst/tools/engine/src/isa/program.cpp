@@ -415,6 +415,7 @@ u32 Decoder::source(const Operand& o, unsigned bytes) {
 u32 Decoder::predicate(const Operand& o, bool& negated) {
   negated = o.negated;
   if (o.kind == Operand::integer) return constant(o.value != 0, 1);
+  if (o.kind == Operand::name && o.text == "%is_explicit_cluster") return special(Special::is_explicit_cluster, 1);
   if (o.kind != Operand::reg || register_bytes(o.index) != 1) reject("an operand that should be a predicate");
   return register_slot(o.index);
 }

@@ -65,13 +65,29 @@ bool match(const Pattern& p, const std::vector<std::string_view>& mods) {
   return at == mods.size();
 }
 
+// The same with the modifiers in any order, which ptxas accepts for memory operations.
+bool match_unordered(const Pattern& p, const std::vector<std::string_view>& mods) {
+  std::vector<bool> filled(p.slots.size());
+  for (const auto mod : mods) {
+    bool taken = false;
+    for (size_t k = 0; k < p.slots.size() && !taken; ++k)
+      for (const auto option : p.slots[k].options)
+        if (!filled[k] && option == mod) taken = filled[k] = true;
+    if (!taken) return false;
+  }
+  for (size_t k = 0; k < p.slots.size(); ++k)
+    if (!filled[k] && !p.slots[k].optional) return false;
+  return true;
+}
+
 using Table = std::unordered_map<std::string_view, std::vector<Pattern>>;
 
 const Table& table() {
   static const Table* instance = [] {
     auto* made = new Table;
-    for (const auto rows : {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), narrow_rows(), video_rows(), compare_rows(),
-                            move_rows(), address_rows(), memory_rows(), atomic_rows(), warp_rows(), control_rows(), async_rows(), matrix_rows()})
+    for (const auto rows :
+         {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), narrow_rows(), video_rows(), compare_rows(), move_rows(),
+          address_rows(), memory_rows(), atomic_rows(), warp_rows(), control_rows(), async_rows(), mbarrier_rows(), matrix_rows(), mma_rows()})
       for (const Row& row : rows) {
         std::string_view name;
         Pattern p = parse(row, name);
@@ -91,6 +107,10 @@ const Row* find_row(std::string_view opcode, std::vector<std::string_view>& mods
   if (found == table().end()) return nullptr;
   for (const Pattern& p : found->second)
     if (match(p, mods)) return p.row;
+  const std::string_view name = found->first;
+  if (name == "atom" || name == "red" || name == "ld" || name == "st")
+    for (const Pattern& p : found->second)
+      if (match_unordered(p, mods)) return p.row;
   return nullptr;
 }
 

@@ -218,6 +218,7 @@ Operand BodyParser::operand() {
     if (lex_.is(',')) o.kind = Operand::name;  // with coordinates, as of textures and tensors: no decoder takes it
     while (lex_.take(',')) operand();
     lex_.expect(']');
+    if (lex_.peek().kind == Token::directive && lex_.peek().text == ".unified") lex_.next();
     return o;
   }
   const bool minus = lex_.take('-');
