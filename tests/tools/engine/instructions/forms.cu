@@ -390,7 +390,7 @@ CASE(asynchronous_copies) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(at + 4 * t), "l"(memory + t) : "memory");
   asm volatile("cp.async.ca.shared::cta.global.L2::128B [%0], [%1], 8, %2;" ::"r"(at + 256 + 8 * t), "l"(memory + 64 + 2 * t), "r"(t % 9) : "memory");
   asm volatile("cp.async.commit_group;");
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + 768 + 16 * (t / 4)), "l"(memory + 192 + 4 * (t / 4)) : "memory");
+  if (t % 4 == 0) asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at + 768 + 4 * t), "l"(memory + 192 + t) : "memory");
   asm volatile("{ .reg .pred p; setp.lt.u32 p, %2, 20; cp.async.ca.shared.global [%0], [%1], 4, p; }" ::"r"(at + 1024 + 4 * t), "l"(memory + t), "r"(t) : "memory");
   asm volatile("cp.async.commit_group; cp.async.wait_group 1;" ::: "memory");
   __syncthreads();
@@ -398,7 +398,7 @@ CASE(asynchronous_copies) {
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
   r = r * 31 + s[192 + (t ^ 9)] + s[256 + (t ^ 1)];
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 16, 12;" ::"r"(at + 1280 + 8 * (t & ~1)), "l"(memory + 4 * (t / 2)) : "memory");
+  if (t % 2 == 0) asm volatile("cp.async.ca.shared.global [%0], [%1], 16, 12;" ::"r"(at + 1280 + 8 * t), "l"(memory + 2 * t) : "memory");
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(shared_address(&bar)) : "memory");
   u32 done;
   do asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(shared_address(&bar)) : "memory");
