@@ -1,4 +1,4 @@
-"""Runs every form of mma.sync on a driver: `python -m tests.tools.engine.matrices.run LIBRARY FILE.npz`, with NVIDIA's libcuda.so.1 or the engine's."""
+"""Runs every form of mma.sync on a driver: `python -m tests.tools.engine.matrices.mma_run LIBRARY FILE.npz`, with NVIDIA's libcuda.so.1 or the engine's."""
 
 import argparse
 import sys
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tests.tools.engine.arithmetic.driver import Driver, DriverError
-from tests.tools.engine.matrices.form import ROUNDS, Form, forms, module, operand
+from tests.tools.engine.matrices.mma_form import ROUNDS, Form, forms, module, operand
 
 
 def run_form(driver: Driver, number: int, one: Form) -> npt.NDArray[np.uint32]:

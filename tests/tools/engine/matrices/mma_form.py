@@ -1,12 +1,27 @@
 """Forms of mma.sync, the PTX that runs them, and inputs that tell how a tensor core sums."""
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-BITS = {"f64": 64, "f32": 32, "s32": 32, "tf32": 32, "f16": 16, "bf16": 16, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "s4": 4, "u4": 4, "b1": 1}
+BITS = {
+    "f64": 64,
+    "f32": 32,
+    "s32": 32,
+    "tf32": 32,
+    "f16": 16,
+    "bf16": 16,
+    "e4m3": 8,
+    "e5m2": 8,
+    "s8": 8,
+    "u8": 8,
+    "s4": 4,
+    "u4": 4,
+    "b1": 1,
+}
 ROUNDS = 96
 """Products of matrices per form: a third of each kind of input."""
 
@@ -41,8 +56,8 @@ def form(shape: str, types: str, layout: str = "row.col", before: str = "", afte
     return Form(f"{shape}.{layout}{before}.{types}{after}", int(m), int(n), int(k), d, a, b, c)
 
 
-def forms() -> Iterable[Form]:
-    """All that sm_90 has, but those with sparse operands."""
+def floats() -> Iterable[Form]:
+    """Of floating-point elements."""
     for shape in ("m16n8k8", "m16n8k16"):
         yield form(shape, "f32.f16.f16.f32")
         yield form(shape, "f16.f16.f16.f16")
@@ -51,24 +66,32 @@ def forms() -> Iterable[Form]:
     yield form("m16n8k8", "f32.tf32.tf32.f32")
     for shape in ("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16"):
         yield form(shape, "f64.f64.f64.f64")
-    for shape in ("m16n8k16", "m16n8k32"):
-        for a in ("e4m3", "e5m2"):
-            for b in ("e4m3", "e5m2"):
-                yield form(shape, f"f32.{a}.{b}.f32")
-                yield form(shape, f"f16.{a}.{b}.f16")
+    for shape, a, b in itertools.product(("m16n8k16", "m16n8k32"), ("e4m3", "e5m2"), ("e4m3", "e5m2")):
+        yield form(shape, f"f32.{a}.{b}.f32")
+        yield form(shape, f"f16.{a}.{b}.f16")
     for layout in ("row.col", "row.row", "col.row", "col.col"):
-        yield form("m8n8k4", "f32.f16.f16.f32", layout)
-        yield form("m8n8k4", "f16.f16.f16.f16", layout)
-        yield form("m8n8k4", "f32.f16.f16.f16", layout)
-    for signs, shapes in ((("s8", "u8"), ("m8n8k16", "m16n8k16", "m16n8k32")), (("s4", "u4"), ("m8n8k32", "m16n8k32", "m16n8k64"))):
-        for shape in shapes:
-            for a in signs:
-                for b in signs:
-                    yield form(shape, f"s32.{a}.{b}.s32")
-                    yield form(shape, f"s32.{a}.{b}.s32", before=".satfinite")
-    for shape in ("m8n8k128", "m16n8k128", "m16n8k256"):
-        for operation in ("xor", "and"):
-            yield form(shape, "s32.b1.b1.s32", after=f".{operation}.popc")
+        for types in ("f32.f16.f16.f32", "f16.f16.f16.f16", "f32.f16.f16.f16"):
+            yield form("m8n8k4", types, layout)
+
+
+def integers() -> Iterable[Form]:
+    """Of integers."""
+    bytes_and_nibbles = (
+        (("s8", "u8"), ("m8n8k16", "m16n8k16", "m16n8k32")),
+        (("s4", "u4"), ("m8n8k32", "m16n8k32", "m16n8k64")),
+    )
+    for signs, shapes in bytes_and_nibbles:
+        for shape, a, b in itertools.product(shapes, signs, signs):
+            yield form(shape, f"s32.{a}.{b}.s32")
+            yield form(shape, f"s32.{a}.{b}.s32", before=".satfinite")
+    for shape, operation in itertools.product(("m8n8k128", "m16n8k128", "m16n8k256"), ("xor", "and")):
+        yield form(shape, "s32.b1.b1.s32", after=f".{operation}.popc")
+
+
+def forms() -> Iterable[Form]:
+    """All that sm_90 has, but those with sparse operands."""
+    yield from floats()
+    yield from integers()
 
 
 def module(numbered: Iterable[Form], target: str = "sm_90") -> str:
@@ -100,13 +123,23 @@ def module(numbered: Iterable[Form], target: str = "sm_90") -> str:
     return "\n".join(lines) + "\n"
 
 
-MANTISSA = {"f64": (11, 52), "f32": (8, 23), "tf32": (8, 23), "f16": (5, 10), "bf16": (8, 7), "e4m3": (4, 3), "e5m2": (5, 2)}
+MANTISSA = {
+    "f64": (11, 52),
+    "f32": (8, 23),
+    "tf32": (8, 23),
+    "f16": (5, 10),
+    "bf16": (8, 7),
+    "e4m3": (4, 3),
+    "e5m2": (5, 2),
+}
 
 
 def values(kind: str, count: int, spread: int, random: np.random.Generator) -> npt.NDArray[np.uint64]:
     """Bit patterns: whole numbers of any bits; numbers around one whose exponents differ by up to `spread`; with spread 0 anything, specials too."""
     width = BITS[kind]
-    whole = random.integers(0, 2**63, count, dtype=np.uint64) * np.uint64(2) + random.integers(0, 2, count, dtype=np.uint64)
+    whole = random.integers(0, 2**63, count, dtype=np.uint64) * np.uint64(2) + random.integers(
+        0, 2, count, dtype=np.uint64
+    )
     if kind not in MANTISSA or spread == 0:
         keep = np.uint64(2**width - 1)
         bits = whole & keep
