@@ -22,8 +22,8 @@ from cudanalyst.tools.toolchain.sanitizer.verdict import interpret
 
 SUITE: Final = Path(__file__).parent
 TOOLKIT: Final = {"/usr/local/cuda": "<toolkit>"}
-RUN_S, TOOL_S = 5, 12
-AT_ONCE: Final = 12
+RUN_S, TOOL_S = 5, 10
+AT_ONCE: Final = 16
 
 
 def cases_of(source: Path) -> list[str]:
@@ -90,16 +90,18 @@ def recorded(binary: Path, source: Path, case: str, folder: Path, number: int) -
     status, printed = run([str(binary), case], RUN_S)
     result: dict[str, Any] = {"file": source.name, "status": status, "printed": printed}
     checks: tuple[Check, ...] = get_args(Check)
+    if case.endswith("_right"):
+        checks = ()
     for check in checks if status is not None else ("synccheck",):
         result[check] = checked(binary, source, case, check, folder, 20000 + PORTS_PER_RUN * number)
     return result
 
 
 def main() -> None:
-    """Compiles, runs, writes."""
-    folder = Path(sys.argv[1])
+    """Compiles, runs, writes; families are named after the folder, or all are meant. A fault's correct twin is only run."""
+    folder, families = Path(sys.argv[1]), sys.argv[2:]
     folder.mkdir(parents=True, exist_ok=True)
-    sources = sorted((SUITE / "faults").glob("*.cu"))
+    sources = [source for source in sorted((SUITE / "faults").glob("*.cu")) if not families or source.stem in families]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         binaries = list(pool.map(lambda source: compiled(source, folder), sources))
         every = [
@@ -111,8 +113,11 @@ def main() -> None:
             case: pool.submit(recorded, binary, source, case, folder, number)
             for number, (binary, source, case) in enumerate(every)
         }
-        text = json.dumps({case: job.result() for case, job in jobs.items()}, indent=0)
-    (folder / "faults.json.gz").write_bytes(gzip.compress(text.encode(), mtime=0))
+        results: dict[str, Any] = {}
+        for case, job in jobs.items():
+            results[case] = job.result()
+            if len(results) % 20 == 0 or len(results) == len(jobs):
+                (folder / "faults.json.gz").write_bytes(gzip.compress(json.dumps(results, indent=0).encode(), mtime=0))
 
 
 if __name__ == "__main__":
