@@ -1,6 +1,6 @@
-"""Records what a GPU and NVIDIA's tools say of the correct programs: `python3 -m tests.tools.engine.suite.record_correct FOLDER` on a machine with both.
+"""Records what a GPU and NVIDIA's tools say of the correct programs: `python3 -m tests.tools.engine.suite.record_correct FOLDER [RECORD]` on a machine with both.
 
-Writes `correct.json.gz`: per case its output, its exit status and what each tool of compute-sanitizer finds; per file the counts of ncu, launch by launch.
+Writes `correct.json.gz`: per case its exit status and output; per file the counts of ncu, launch by launch, and what each tool of compute-sanitizer finds in the cases that RECORD lacks.
 """
 
 import csv
@@ -10,15 +10,23 @@ import json
 import os
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Final, get_args
 
 from cudanalyst.tools.findings import Check
-from cudanalyst.tools.toolchain.sanitizer.argv import PORTS_PER_RUN
-from tests.tools.engine.suite.record import AT_ONCE, RUN_S, SUITE, cases_of, checked, run
+from cudanalyst.tools.toolchain.paths import PathNames
+from cudanalyst.tools.toolchain.sanitizer.argv import PORTS_PER_RUN, Options, arguments
+from cudanalyst.tools.toolchain.sanitizer.context import Context
+from cudanalyst.tools.toolchain.sanitizer.verdict import interpret
+from tests.tools.engine.suite.record import SUITE, cases_of, run
 
-NCU_S: Final = 90
+NCU_S: Final = 45
+TOOL_S: Final = 30
+RUN_S: Final = 10
+AT_ONCE: Final = 4
+"""More of compute-sanitizer at once are slower in all: each start is work of one process in the driver."""
 SURE: Final = (
     "smsp__inst_executed.sum",
     "smsp__thread_inst_executed.sum",
@@ -58,14 +66,29 @@ def compiled(source: Path, folder: Path) -> Path:
     return binary
 
 
-def recorded(binary: Path, source: Path, case: str, folder: Path, number: int) -> dict[str, Any]:
-    """A plain run, and each tool's."""
-    status, printed = run([str(binary), case], RUN_S)
-    result: dict[str, Any] = {"file": source.name, "status": status, "printed": printed}
-    checks: tuple[Check, ...] = get_args(Check)
-    for check in checks:
-        result[check] = checked(binary, source, case, check, folder, 40000 + PORTS_PER_RUN * number)
-    return result
+def checked_together(
+    binary: Path, source: Path, cases: list[str], check: Check, folder: Path, number: int
+) -> dict[str, Any]:
+    """What one tool says of several cases, run in one process: a finding's line tells whose it is."""
+    name = folder / f"{source.stem}.{check}"
+    xml, log = name.with_suffix(f".{check}.xml"), name.with_suffix(f".{check}.txt")
+    options = Options(check, xml, log, port=40000 + PORTS_PER_RUN * number, print_limit=200)
+    argv = [str(part) for part in arguments(Path("compute-sanitizer"), options, ())]
+    status, printed = run([*argv, str(binary), *cases], TOOL_S)
+    verdict = interpret(
+        check,
+        xml.read_bytes() if xml.exists() else None,
+        log.read_bytes() if log.exists() else b"",
+        Context(PathNames(source.name, {}), replayed=False),
+    )
+    return {
+        "cases": cases,
+        "status": status,
+        "findings": [[found.kind, found.line, found.count, found.message[:160]] for found in verdict.findings],
+        "broken": verdict.broken,
+        "stopped": verdict.stopped,
+        "printed": printed[-300:] if status else "",
+    }
 
 
 def counted(binary: Path, folder: Path, metrics: tuple[str, ...] = METRICS) -> dict[str, Any]:
@@ -115,29 +138,38 @@ def _number(text: str) -> float | str:
 
 
 def main() -> None:
-    """Compiles, runs, writes."""
+    """Compiles, runs, writes: outputs first, then counts, then the tools for the cases that an earlier record lacks."""
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    sources = sorted((SUITE / "correct").glob("*.cu"))
+    before = set(json.loads(gzip.decompress(Path(sys.argv[2]).read_bytes()))["cases"]) if len(sys.argv) > 2 else set()
     limit = time.monotonic() + float(os.environ.get("LIMIT_S", "200"))
-    pool = ThreadPoolExecutor(int(os.environ.get("AT_ONCE", AT_ONCE)))
-    binaries = list(pool.map(lambda source: compiled(source, folder), sources))
-    counts = {binary.stem: pool.submit(counted, binary, folder) for binary in binaries}
-    every = [
-        (binary, source, case) for source, binary in zip(sources, binaries, strict=True) for case in cases_of(source)
+    sources = sorted((SUITE / "correct").glob("*.cu"))
+    with ThreadPoolExecutor(len(sources)) as pool:
+        binaries = dict(zip(sources, pool.map(lambda source: compiled(source, folder), sources), strict=True))
+    pool = ThreadPoolExecutor(AT_ONCE)
+    outputs = {
+        case: pool.submit(run, [str(binary), case], RUN_S)
+        for source, binary in binaries.items()
+        for case in cases_of(source)
+    }
+    counts = {binary.stem: pool.submit(counted, binary, folder) for binary in binaries.values()}
+    checks: tuple[Check, ...] = get_args(Check)
+    runs = [
+        (source, binary, check, cases)
+        for check in checks
+        for source, binary in binaries.items()
+        if (cases := [case for case in cases_of(source) if case not in before])
     ]
-    cases = {
-        case: pool.submit(recorded, binary, source, case, folder, number)
-        for number, (binary, source, case) in enumerate(every)
+    tools = {
+        f"{source.stem}.{check}": pool.submit(checked_together, binary, source, cases, check, folder, number)
+        for number, (source, binary, check, cases) in enumerate(runs)
     }
-    wait([*cases.values(), *counts.values()], timeout=max(0.0, limit - time.monotonic()))
-    result = {
-        "cases": {case: job.result() for case, job in cases.items() if job.done()},
-        "counts": {family: job.result() for family, job in counts.items() if job.done()},
-    }
+    wanted: dict[str, Mapping[str, Future[Any]]] = {"outputs": outputs, "counts": counts, "tools": tools}
+    wait([job for jobs in wanted.values() for job in jobs.values()], timeout=max(0.0, limit - time.monotonic()))
+    result = {name: {key: job.result() for key, job in jobs.items() if job.done()} for name, jobs in wanted.items()}
     (folder / "correct.json.gz").write_bytes(gzip.compress(json.dumps(result, indent=0).encode(), mtime=0))
-    print(f"{len(result['cases'])} of {len(cases)} cases, counts of {len(result['counts'])} of {len(counts)} files")  # noqa: T201
-    sys.stdout.flush()
+    for name, asked in wanted.items():
+        print(f"{len(result[name])} of {len(asked)} {name}", flush=True)  # noqa: T201
     os._exit(0)  # whatever still runs is past its limit
 
 

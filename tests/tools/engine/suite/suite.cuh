@@ -1,4 +1,4 @@
-// Cases of the suite: a file holds several, each a function of the host, and the first argument chooses one.
+// Cases of the suite: a file holds several, each a function of the host, and the arguments choose which.
 //
 // Without arguments the names are listed; `--all` runs every case, one after another, in one process.
 #pragma once
@@ -126,8 +126,9 @@ int main(int count, char** words) {
   }
   int status = 2;
   for (const auto& one : suite::cases()) {
-    const bool all = std::strcmp(words[1], "--all") == 0;
-    if (all || std::strcmp(words[1], one.name) == 0) status = (status == 2 ? 0 : status) | suite::run(one);
+    bool wanted = std::strcmp(words[1], "--all") == 0;
+    for (int k = 1; k < count; ++k) wanted |= std::strcmp(words[k], one.name) == 0;
+    if (wanted) status = (status == 2 ? 0 : status) | suite::run(one);
   }
   return status;
 }

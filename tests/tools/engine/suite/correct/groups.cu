@@ -53,7 +53,7 @@ __global__ void filter_kernel(const int* x, int* y, unsigned* count, int n) {
 }
 CASE(coalesced_filter) {
   const auto host = suite::numbers(1000, 1000);
-  const Array<int> x(host), y(1000);
+  const Array<int> x(host), y(1000, 0);
   const Array<unsigned> count(1, 0);
   filter_kernel<<<4, 256>>>(x, y, count, 1000);
   std::vector<int> got = y.host();
