@@ -190,6 +190,54 @@ __global__ void gone(int* out) {
 }
 CASE(fault_block_gone) { launch(gone, 2, 2, out); }
 
+// Faults that only a check sees.
+__global__ void no_barrier(int* out) {
+  __shared__ int mine[threads];
+  const auto cluster = cg::this_cluster();
+  mine[threadIdx.x] = threadIdx.x;
+  cluster.sync();
+  mine[threadIdx.x] = 5;
+  out[blockIdx.x * threads + threadIdx.x] = *cluster.map_shared_rank(mine + threadIdx.x, cluster.block_rank() ^ 1);  // FAULT check_no_barrier shared_race
+  cluster.sync();
+}
+CASE(check_no_barrier) { launch(no_barrier, 2, 2, out); }
+__global__ void relaxed_arrival(int* out) {
+  __shared__ int mine[threads];
+  const auto cluster = cg::this_cluster();
+  mine[threadIdx.x] = 0;
+  cluster.sync();
+  mine[threadIdx.x] = threadIdx.x;
+  asm volatile("barrier.cluster.arrive.relaxed.aligned; barrier.cluster.wait.aligned;" ::: "memory");
+  out[blockIdx.x * threads + threadIdx.x] = *cluster.map_shared_rank(mine + threadIdx.x, cluster.block_rank() ^ 1);  // FAULT check_relaxed_arrival shared_race
+  cluster.sync();
+}
+CASE(check_relaxed_arrival) { launch(relaxed_arrival, 2, 2, out); }
+__global__ void leaves_early(int* out) {
+  __shared__ int mine[threads];
+  const auto cluster = cg::this_cluster();
+  mine[threadIdx.x] = threadIdx.x;
+  cluster.sync();
+  if (cluster.block_rank() == 1) out[threadIdx.x] = *cluster.map_shared_rank(mine + threadIdx.x, 0);  // FAULT check_leaves_early shared_race_exit
+}
+CASE(check_leaves_early) { launch(leaves_early, 2, 2, out); }
+__global__ void just_past_the_end(int* out) {
+  __shared__ int mine[threads];
+  const auto cluster = cg::this_cluster();
+  mine[threadIdx.x] = threadIdx.x;
+  cluster.sync();
+  out[blockIdx.x * threads + threadIdx.x] = cluster.map_shared_rank(mine, cluster.block_rank() ^ 1)[threadIdx.x + 1];  // FAULT check_just_past_the_end invalid_shared_read
+  cluster.sync();
+}
+CASE(check_just_past_the_end) { launch(just_past_the_end, 2, 2, out); }
+__global__ void never_written(int* out) {
+  __shared__ int mine[threads];
+  const auto cluster = cg::this_cluster();
+  cluster.sync();
+  out[blockIdx.x * threads + threadIdx.x] = *cluster.map_shared_rank(mine + threadIdx.x, cluster.block_rank() ^ 1);  // FAULT check_never_written uninitialized_shared_read
+  cluster.sync();
+}
+CASE(check_never_written) { launch(never_written, 2, 2, out); }
+
 int main(int argc, char** argv) {
   int *out, host[4096] = {};
   cudaMalloc(&out, sizeof host);
