@@ -104,6 +104,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("families", nargs="*", default=[*FAMILIES, *FUNCTION_FAMILIES])
     parser.add_argument("--nvcc", default="nvcc")
+    parser.add_argument("--all", action="store_true", help="keep all results")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     with Driver(given.library) as driver:
@@ -116,8 +117,10 @@ def main() -> None:
                     sys.stdout.write(f"  {launch.kernel} ({', '.join(launch.names)}): {outcome}\n")
                 else:
                     results.update(outcome)
-            kept = KEPT_APPROXIMATE if family in APPROXIMATE else KEPT_EXACT
-            np.savez_compressed(given.folder / f"{family}.npz", **{name: row[:kept] for name, row in results.items()})  # type: ignore[arg-type]
+            kept = TOTAL if given.all else KEPT_APPROXIMATE if family in APPROXIMATE else KEPT_EXACT
+            rows: dict[str, npt.ArrayLike] = {name: row[:kept] for name, row in results.items()}
+            save = np.savez if given.all else np.savez_compressed
+            save(given.folder / f"{family}.npz", **rows)
             (given.folder / f"{family}.json").write_text(
                 json.dumps({name: checksums(row) for name, row in results.items()})
             )

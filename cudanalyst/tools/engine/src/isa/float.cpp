@@ -237,10 +237,16 @@ void function(Decoder& d) {
   wrap_float(d, 1, true);
 }
 // The f64 approximations keep the upper half of a double, as the instruction does.
-constexpr auto upper = [](double r) { return std::bit_cast<double>(std::bit_cast<u64>(r) & 0xffffffff00000000ull); };
+constexpr auto cut = [](double r) { return std::bit_cast<double>(std::bit_cast<u64>(r) & 0xffffffff00000000ull); };
+constexpr auto upper = [](double r) { return r != r ? std::bit_cast<double>(0x7fffffff00000000ull) : cut(r); };
 constexpr auto rcp64 = [](double a) { return 1 / a; };
-constexpr auto rcp64_ftz = [](double a) { return upper(std::fabs(a) < 2.2250738585072014e-308 ? std::copysign(INFINITY, a) : 1 / a); };
-constexpr auto rsqrt64_ftz = [](double a) { return upper(std::fabs(a) < 2.2250738585072014e-308 ? std::copysign(INFINITY, a) : 1 / std::sqrt(a)); };
+// They take the upper half of their source, too: of a NaN with an empty one they make zero, as of an infinity.
+constexpr auto rcp64_ftz = [](double a) {
+  if (std::fabs(a) < 0x1p-1022) return std::copysign(static_cast<double>(INFINITY), a);
+  const double r = upper(1 / cut(a));
+  return std::fabs(r) < 0x1p-1022 ? std::copysign(0.0, a) : r;
+};
+constexpr auto rsqrt64_ftz = [](double a) { return std::fabs(a) < 0x1p-1022 ? std::copysign(INFINITY, a) : upper(1 / std::sqrt(cut(a))); };
 void approximate64(Decoder& d) {
   sources(d, 1, 8);
   finish(d, d.statement->op[1] == 'c' ? unary_slow<double, double, rcp64_ftz> : unary_slow<double, double, rsqrt64_ftz>, MixClass::fp64);
@@ -252,8 +258,27 @@ constexpr auto rsqrt32 = [](float a) { return quiet(static_cast<float>(1 / __bui
 constexpr auto rsqrt64 = [](double a) { return 1 / __builtin_sqrt(a); };
 constexpr auto exp2_of = [](float a) { return quiet(std::exp2(a)); };
 constexpr auto log2_of = [](float a) { return quiet(std::log2(a)); };
-constexpr auto sin_of = [](float a) { return quiet(static_cast<float>(std::sin(static_cast<double>(a)))); };
-constexpr auto cos_of = [](float a) { return quiet(static_cast<float>(std::cos(static_cast<double>(a)))); };
+// As a GPU reduces the angle: in turns, cut to a float and then to multiples of 2^-25. Large angles lose what they lose there, small ones are zero.
+template <bool cosine>
+constexpr auto turn = [](float a) {
+  const double exact = static_cast<double>(a) * static_cast<double>(0.15915494309189535f);
+  auto turns = static_cast<float>(exact);
+  if (std::fabs(static_cast<double>(turns)) > std::fabs(exact)) turns = std::nextafter(turns, 0.0f);
+  if (!(std::fabs(turns) < INFINITY)) return std::bit_cast<float>(0x7fffffffu);
+  const double part = std::trunc(std::fmod(static_cast<double>(std::fabs(turns)), 1.0) * 0x1p25) * 0x1p-25;
+  // Quarters of a turn are mirrored by inverting the bits, so that the last multiple before a quarter is as good as the quarter.
+  const int quarter = static_cast<int>(part * 4);
+  const double rest = part - quarter * 0.25;
+  const int q = (quarter + (cosine ? 1 : 0)) & 3;
+  const double value = std::sin((q & 1 ? 0.25 - 0x1p-25 - rest : rest) * 6.283185307179586);
+  const double result = q & 2 ? -value : value;
+  return static_cast<float>(cosine ? result : std::signbit(a) ? -result : result);
+};
+// The reciprocal of a large divisor is subnormal, which the instruction flushes.
+constexpr auto div_approximate = [](float a, float b) {
+  if (std::fabs(b) > 0x1p126f && std::fabs(b) < INFINITY) return quiet(a * std::copysign(0.0f, b));
+  return quiet(a / b);
+};
 constexpr auto tanh_of = [](float a) { return quiet(static_cast<float>(std::tanh(static_cast<double>(a)))); };
 
 #define ROUND "{.rn|.rz|.rm|.rp}"
@@ -269,7 +294,8 @@ constexpr Row rows[] = {
     {"mad" ROUND "{.ftz}{.sat}.f32", fma},
     {"mad(.rn|.rz|.rm|.rp).f64", fma},
     {"div(.rn|.rz|.rm|.rp){.ftz}.f32", two<div_of>},
-    {"div(.approx|.full){.ftz}.f32", two<div_of>},
+    {"div.full{.ftz}.f32", two<div_of>},
+    {"div.approx{.ftz}.f32", two<div_approximate>},
     {"div(.rn|.rz|.rm|.rp).f64", two<div_of>},
     {"min{.ftz}{.NaN}.f32", limit<min_of, min_nan>},
     {"min{.ftz}{.NaN}.xorsign.abs.f32", limit<min_of, min_nan>},
@@ -293,8 +319,8 @@ constexpr Row rows[] = {
     {"rsqrt.approx.ftz.f64", approximate64},
     {"ex2.approx{.ftz}.f32", function<exp2_of>},
     {"lg2.approx{.ftz}.f32", function<log2_of>},
-    {"sin.approx{.ftz}.f32", function<sin_of>},
-    {"cos.approx{.ftz}.f32", function<cos_of>},
+    {"sin.approx{.ftz}.f32", function<turn<false>>},
+    {"cos.approx{.ftz}.f32", function<turn<true>>},
     {"tanh.approx.f32", function<tanh_of>},
 };
 }  // namespace
