@@ -12,11 +12,14 @@ Overall = Literal["clean", "findings", "tool_failed"]
 REMEDY: Final = {
     "deadlock": "let every thread of the block reach the barrier",
     "endless_loop": "check the loop's exit condition",
+    "leak": "free the memory",
     "invalid_warp_mask": "name in the mask exactly the lanes that take part (take the mask with __ballot_sync before the branch)",
-    "invalid_barrier": "initialise the barrier once, with the count of threads that arrive, and synchronise the block before using it",
+    "invalid_barrier": "give the barrier the count of threads that arrive; initialise an mbarrier once, and synchronise the block before using it",
     "invalid_launch": "change the launch, and check cudaGetLastError after it",
     "invalid_copy": "check pointers, bytes and direction of the copy",
     "invalid_free": "free each pointer once, with the function that fits its allocation",
+    "invalid_constant_write": "copy to the symbol from the host (cudaMemcpyToSymbol) before the launch",
+    "use_before_allocation": "let the stream wait for an event recorded behind cudaMallocAsync",
     "use_after_free": "free the memory after its last use, and synchronise before freeing it",
     "double_free": "free each pointer once",
     "api_error": "check what every CUDA call returns",
@@ -27,10 +30,9 @@ REMEDY: Final = {
     "invalid_": "guard the index against the size",
     "misaligned_": "align the address to the access's width",
     "shared_race": "put __syncthreads() between the two accesses (within one warp, __syncwarp())",
-    "global_race": "order the accesses with an atomic or a separate launch",
+    "global_race": "order the accesses: an atomic, a fence with a flag, a separate launch; between streams, an event that the later one waits for",
     "uninitialized_": "write the value before it is read",
-    "leak": "free the memory",
-    "barrier_": "move the barrier out of the divergent branch",
+    "barrier_": "let as many threads arrive as the barrier waits for, in the same order of barriers everywhere",
     "divergent_": "move the barrier out of the divergent branch",
 }
 

@@ -26,6 +26,7 @@ SEVERITY: Final = (
     "invalid_",
     "misaligned_",
     "use_after_free",
+    "use_before_allocation",
     "out_of_bounds",
     "double_free",
     "assertion_failed",

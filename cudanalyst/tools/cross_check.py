@@ -12,7 +12,7 @@ from cudanalyst.values import Frozen
 
 MAX_DISAGREEMENTS: Final = 20
 _ENGINE_ONLY: Final = (
-    ("global_race", "only the engine sees races in global memory"),
+    ("global_race", "only the engine sees races in global memory and between streams"),
     ("uninitialized_shared", "only the engine follows which bytes of shared memory were written"),
     ("uninitialized_local", "only the engine follows which bytes of local memory were written"),
     ("missing_async_wait", "only the engine follows asynchronous copies byte by byte"),
@@ -31,9 +31,9 @@ _ENGINE_ONLY: Final = (
 )
 _GPU_ONLY: Final = (
     ("endless_loop", "the engine's order of warps let it end; a GPU that runs them in another order hung"),
-    ("leak", "the engine does not report memory that is never freed"),
+    ("leak", "the engine reports memory that is never freed only where it is asked to (CUDANALYST_LEAK_CHECK)"),
     ("unused_memory", "the engine does not report memory that nothing uses"),
-    ("uninitialized_copy", "the engine does not check what copies to the host read"),
+    ("uninitialized_copy", "the engine lets a copy on the device hand on what is unwritten, and reports who reads it"),
     ("device_fault", "the device stopped the kernel; the engine ran another path or met no fault"),
 )
 _UNKNOWN: Final = "the kernel may take another path there (architecture, number of blocks, order of threads), or one of the two is wrong: look at the line"

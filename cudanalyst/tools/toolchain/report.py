@@ -24,10 +24,13 @@ _KEY: Final = re.compile(r"\w{1,60}", re.ASCII)
 Record = Mapping[str, Any]
 
 COVERAGE: Final[dict[Check, str]] = {
-    "memcheck": "every device access of every thread to global, shared, local and constant memory: bounds, alignment, freed memory, wrong frees",
-    "racecheck": "shared and global memory within one launch, by happens-before over barriers and atomics, for the schedule that ran",
-    "initcheck": "reads of global, shared and local memory that nothing wrote before, byte by byte",
-    "synccheck": "block and warp barriers: threads that cannot arrive, wrong masks, divergent barriers",
+    "memcheck": "every device access of every thread to global, shared, local and constant memory: bounds, alignment, freed memory, wrong frees, "
+    "stream-ordered memory out of its stream's order; calls of the host API that fail. Not: one array into its neighbour in the same allocation, "
+    "shared block or stack frame",
+    "racecheck": "shared and global memory, between threads of a launch and between streams, by happens-before over barriers, fences and atomics with their "
+    "scopes, events and waits; each word's last write and two reads, on the paths that this order of warps took",
+    "initcheck": "reads of global, shared and local memory that nothing wrote before, byte by byte, and copies of it to the host; managed and pinned memory count as written",
+    "synccheck": "barriers of block, warp and cluster, mbarriers and asynchronous copies: threads that cannot arrive, wrong masks and counts, divergent barriers, missing waits",
 }
 """What each check can see; no finding means nothing beyond it."""
 
