@@ -12,7 +12,7 @@ from cudanalyst.values import Frozen
 
 MAX_DISAGREEMENTS: Final = 20
 _ENGINE_ONLY: Final = (
-    ("global_race", "only the engine sees races in global memory and between streams"),
+    ("global_race", "only the engine sees races in global memory"),
     ("uninitialized_shared", "only the engine follows which bytes of shared memory were written"),
     ("uninitialized_local", "only the engine follows which bytes of local memory were written"),
     ("missing_async_wait", "only the engine follows asynchronous copies byte by byte"),
