@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cudanalyst.tools.compile import KernelResources, Occupancy
 from cudanalyst.tools.counts import KernelCounts, parse_profiles
 from cudanalyst.tools.devices import Device
+from cudanalyst.tools.model.counted import StatementCounts, parse_statements
+from cudanalyst.tools.model.kernel import KernelCode
+from cudanalyst.tools.model.predict import Prediction, modelled_launch
 from cudanalyst.tools.roofline import Modelled, modelled_time
 from cudanalyst.tools.toolchain.arch import parse_arch
 from cudanalyst.tools.toolchain.occupancy import occupancy
@@ -23,6 +26,30 @@ class ModelledKernel:
     """None where ptxas said nothing of it."""
     occupancy: Occupancy | None
     dynamic_shared_bytes: int = 0
+    prediction: Prediction | None = None
+    """From the machine code and the counts; None where there is no machine code."""
+
+
+def predict_report(
+    kernels: Iterable[ModelledKernel],
+    report: Sequence[Mapping[str, Any]],
+    codes: Mapping[str, KernelCode],
+    device: Device,
+) -> tuple[ModelledKernel, ...]:
+    """Adds what the machine code says; the longest first. Kernels whose code is missing stay as they are."""
+    by_shape: dict[tuple[Any, ...], list[StatementCounts]] = {}
+    for detail in parse_statements(report):
+        by_shape.setdefault((detail.symbol, detail.grid, detail.block, detail.shared_bytes), []).append(detail)
+    found = []
+    for kernel in kernels:
+        counts = kernel.counts
+        same = by_shape.get((counts.symbol, counts.grid, counts.block, counts.shared_bytes))
+        code = codes.get(counts.symbol)
+        if same and code is not None:
+            found.append(replace(kernel, prediction=modelled_launch(same.pop(0), code, device)))
+        else:
+            found.append(kernel)
+    return tuple(sorted(found, key=lambda kernel: -(kernel.prediction or kernel.modelled).us))
 
 
 def model_report(
@@ -49,7 +76,7 @@ def model_report(
 
 def total_us(kernels: Iterable[ModelledKernel]) -> float | None:
     """Modelled time of all kernels, one after the other; None where there are none."""
-    times = [kernel.modelled.us for kernel in kernels]
+    times = [(kernel.prediction or kernel.modelled).us for kernel in kernels]
     return sum(times) if times else None
 
 

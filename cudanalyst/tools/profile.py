@@ -18,7 +18,8 @@ from cudanalyst.tools.hardware import HardwareKernel, from_records
 from cudanalyst.tools.insight_counters import MOST as MOST_MEASURED
 from cudanalyst.tools.insight_counters import counter_insights
 from cudanalyst.tools.insights import MOST, insights_of
-from cudanalyst.tools.modelled import ModelledKernel, model_report, total_us
+from cudanalyst.tools.model.kernel import KernelCode
+from cudanalyst.tools.modelled import ModelledKernel, model_report, predict_report, total_us
 from cudanalyst.tools.profile_measured import measured_profiles, summarise_measured
 from cudanalyst.tools.profile_size import profile_size, why_this_size
 from cudanalyst.tools.profile_view import kernel_profiles, summarise
@@ -30,7 +31,7 @@ from cudanalyst.tools.selection import MetricSet, Selection, checked_kernel
 from cudanalyst.tools.source import Source
 from cudanalyst.tools.stopwatch import Stopwatch
 from cudanalyst.tools.text import one_line
-from cudanalyst.tools.toolchain.protocol import Build, Disassembles, Execution, ProgramRequest, Toolchain
+from cudanalyst.tools.toolchain.protocol import Build, Disassembles, Execution, LaysOut, ProgramRequest, Toolchain
 from cudanalyst.values import Frozen
 
 __all__ = ["Bound", "Insight", "KernelProfile", "LineProfile", "ProfileRequest", "ProfileResult", "profile"]
@@ -77,6 +78,8 @@ class ProfileResult(ToolResult):
     insights: tuple[Insight, ...] = ()
     modelled_us: float | None = None
     modelled_device: str | None = None
+    modelled_reason: str | None = None
+    """Why no kernel has a time from its machine code."""
     diagnostics: tuple[Diagnostic, ...] = ()
     truncated: Truncation | None = None
     sizes: SizeSet | None = None
@@ -176,11 +179,26 @@ async def profile(
         )
         return _measured(measured, request, sizes, why, fields)
     kernels = model_report(execution.report, build.kernels, source.options.arch, device)
+    codes, fields["modelled_reason"] = await _codes(toolchain, build, device)
+    if codes:
+        kernels = await asyncio.to_thread(predict_report, kernels, execution.report, codes, device)
+        if not any(kernel.prediction for kernel in kernels):
+            fields["modelled_reason"] = "the counts and the machine code do not belong together"
     chosen = tuple(kernel for kernel in kernels if request.kernel is None or request.kernel in kernel.counts.kernel)
     if not chosen:
         reason = _nothing(request.kernel, [kernel.counts.kernel for kernel in kernels])
         return ProfileResult(**{**fields, **unavailable(reason, measured_on)}, sizes=sizes)
     return _modelled(chosen, device, request, sizes, fields)
+
+
+async def _codes(toolchain: Toolchain, build: Build, device: Device) -> tuple[dict[str, KernelCode], str | None]:
+    """The machine code for the device, or why there is none."""
+    if not isinstance(toolchain, LaysOut):
+        return {}, f"the {toolchain.name} toolchain keeps no machine code; the time is from the counts alone"
+    try:
+        return await toolchain.laid_out(build, device.arch), None
+    except Unavailable as error:
+        return {}, str(error)
 
 
 async def _machine_code(toolchain: Toolchain, build: Build, request: ProfileRequest) -> dict[str, Any]:
@@ -239,7 +257,9 @@ def _modelled(
     fields: Mapping[str, Any],
 ) -> ProfileResult:
     insights = insights_of(kernels, device, MOST if request.insights is None else request.insights)
-    shown = kernel_profiles(kernels[: request.kernels], sum(k.modelled.us for k in kernels), request.lines)
+    shown = kernel_profiles(
+        kernels[: request.kernels], sum((k.prediction or k.modelled).us for k in kernels), request.lines
+    )
     return ProfileResult(
         status="profiled",
         summary=summarise(shown, insights, total_us(kernels), device.name, sizes),

@@ -6,10 +6,13 @@ from typing import get_args
 from cudanalyst.kernels.problem import SizeSet
 from cudanalyst.tools.counts import LANES, SECTOR_BYTES, LineCounts
 from cudanalyst.tools.figures import ratio, rounded
+from cudanalyst.tools.model.predict import STATED_ERROR, Prediction
 from cudanalyst.tools.modelled import ModelledKernel
-from cudanalyst.tools.profiles import Bound, Insight, KernelProfile, LineProfile
+from cudanalyst.tools.profiles import Bound, Insight, KernelProfile, LineProfile, ModelledTime
 from cudanalyst.tools.text import count_of, one_line
 
+_LEAST_SHARE = 0.02
+_WAITS_SHOWN = 5
 _BOUNDS: dict[str, Bound] = {name: name for name in get_args(Bound)}
 
 
@@ -33,10 +36,24 @@ def _kernel(kernel: ModelledKernel, total_us: float, lines: int) -> KernelProfil
         sectors_per_request=ratio(counts.global_sectors, counts.global_requests),
         shared_conflict_ratio=ratio(counts.shared_wavefronts, counts.shared_wavefronts_ideal),
         occupancy=kernel.occupancy,
-        bound=_BOUNDS[kernel.modelled.bound],
-        modelled_us=rounded(kernel.modelled.us),
-        share=ratio(kernel.modelled.us, total_us),
+        bound=_BOUNDS[(kernel.prediction or kernel.modelled).bound],
+        modelled_us=rounded((kernel.prediction or kernel.modelled).us),
+        modelled=_modelled(kernel.prediction) if kernel.prediction else None,
+        share=ratio((kernel.prediction or kernel.modelled).us, total_us),
         lines=tuple(_line(line) for line in sorted(busiest, key=lambda line: (line.file or "", line.line or 0))),
+    )
+
+
+def _modelled(prediction: Prediction) -> ModelledTime:
+    return ModelledTime(
+        us=float(f"{prediction.us:.4g}"),
+        bound=prediction.bound,
+        parts_us={
+            name: float(f"{us:.3g}") for name, us in prediction.parts.items() if us >= _LEAST_SHARE * prediction.us
+        },
+        waits={name: round(share, 3) for name, share in list(prediction.waits.items())[:_WAITS_SHOWN]},
+        resident_warps=prediction.resident_warps,
+        error=STATED_ERROR,
     )
 
 

@@ -55,6 +55,23 @@ class LineProfile(Frozen):
     local_accesses: int | None = None
 
 
+class ModelledTime(Frozen):
+    """A kernel's time on a device that it did not run on: from its machine code, and the engine's counts. Never a measurement."""
+
+    us: float
+    """All launches together, back to back: the L2 holds what fits of the kernel's data."""
+    bound: str
+    """What it is bound by: `dram`, `l2`, `atomic`, a unit of the multiprocessor, `latency`, or `launch`."""
+    parts_us: dict[str, float]
+    """What each bound alone would take; `sm`: the multiprocessors as simulated."""
+    waits: dict[str, float] = {}
+    """What simulated warps wait for, as shares of their time."""
+    resident_warps: int
+    """On a multiprocessor."""
+    error: str
+    """How far such times were off where they were measured."""
+
+
 class KernelProfile(Frozen):
     """One kernel's totals: PTX-level counts on the CPU engine, counters of the machine code on a GPU."""
 
@@ -74,6 +91,8 @@ class KernelProfile(Frozen):
     occupancy: Occupancy | None = None
     bound: Bound | None = None
     modelled_us: float | None = None
+    modelled: ModelledTime | None = None
+    """None on a GPU, and where there is no machine code; then `modelled_us` is from the counts alone."""
     share: float | None = None
     """Of the modelled (on a GPU: measured) time of all kernels."""
     lines: tuple[LineProfile, ...] = ()

@@ -17,7 +17,7 @@ Pipe = Literal["fp32", "fp64", "fp16", "integer", "special_function", "conversio
 
 
 class Device(Frozen):
-    """Limits and peak rates of a device. Rates are the vendor's or published ones, never measured by this package."""
+    """Limits and peak rates of a device. Each figure's source is in its file: the vendor's, published, or measured with benchmarks/gpu_device.py."""
 
     id: str = Field(pattern=r"^[a-z0-9_]+$")
     name: str
@@ -40,6 +40,10 @@ class Device(Frozen):
     """With the opt-in attribute."""
     pipes: dict[Pipe, float]
     """Warp instructions per cycle and multiprocessor; fp16 counts instructions on pairs (half2)."""
+    latency_cycles: dict[str, float] = {}
+    """From issue to result, by what is waited for; see `latency`."""
+    rates: dict[str, float] = {}
+    """Further figures of a model of time; see `rate`."""
     sources: dict[str, str]
     """Where each figure is from."""
 
@@ -47,6 +51,32 @@ class Device(Frozen):
         """Peak in 1e12 operations per second; a multiply-add counts two, a pair of halves twice that."""
         per_lane = 4 if pipe == "fp16" else 2
         return self.sm_count * self.pipes[pipe] * LANES * per_lane * self.clock_ghz / 1e3
+
+    def latency(self, name: str) -> float:
+        """Cycles from issue to result; of an H200 where the device's file states none."""
+        return self.latency_cycles.get(name, _LATENCY[name])
+
+    def rate(self, name: str, default: float) -> float:
+        """A figure of the model, or the default where the device's file states none."""
+        return self.rates.get(name, default)
+
+
+_LATENCY: Final = {
+    "constant": 30.0,
+    "uniform": 12.0,
+    "special_register": 20.0,
+    "special_function": 18.0,
+    "fp64": 8.0,
+    "tensor": 24.5,
+    "shuffle": 24.0,
+    "shared": 23.0,
+    "l1": 39.0,
+    "l2": 282.0,
+    "dram": 750.0,
+    "atomic": 320.0,
+    "atomic_shared": 60.0,
+    "fence": 500.0,
+}
 
 
 def device_ids() -> tuple[str, ...]:

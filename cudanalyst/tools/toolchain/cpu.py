@@ -17,6 +17,7 @@ from cudanalyst.tools.engine.build import (
     find_host_compiler,
     install_engine,
 )
+from cudanalyst.tools.model.kernel import KernelCode
 from cudanalyst.tools.result import MeasuredOn
 from cudanalyst.tools.sass import SassKernel
 from cudanalyst.tools.source import Source
@@ -200,6 +201,16 @@ class CpuToolchain:
         return await Disassembler(
             parts.toolkit.root, parts.confinement, self._environment, self._cache / "work"
         ).kernels(build)
+
+    async def laid_out(self, build: Build, arch: str) -> dict[str, KernelCode]:
+        """The kernels of a build as a device of the architecture would run them, for the model of time.
+
+        Raises:
+            Unavailable: The disassembler or the machine code is missing; the text says what to do.
+        """
+        parts = await self._ready()
+        where = Disassembler(parts.toolkit.root, parts.confinement, self._environment, self._cache / "work")
+        return await where.codes(build, arch)
 
     async def _execute(
         self, build: Build, request: ExecutionRequest, mode: Mode, settings: Mapping[str, str]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cudanalyst.errors import Unavailable
+from cudanalyst.tools.model.kernel import KernelCode, kernels_of, retargeted_ptx
 from cudanalyst.tools.sass import Decoded, SassKernel, decode, view
 from cudanalyst.tools.toolchain.confine import Confinement
 from cudanalyst.tools.toolchain.discovery import find_tool
@@ -20,6 +21,8 @@ MOST_KERNELS: Final = 50
 _ELF: Final = b"\x7fELF\x02\x01"
 _EM_CUDA: Final = 190
 _HEADER: Final = 64
+_ABI_WITH_ARCH: Final = 8
+"""From this ABI version on the flags of the ELF header hold the architecture in their second byte."""
 _MOST_BYTES: Final = 256 << 20
 _TIMEOUT_S: Final = 30.0
 _LISTING_BYTES: Final = 96 << 20
@@ -58,6 +61,13 @@ def _image_bytes(header: bytes, most: int) -> int | None:
     entry_sizes = struct.unpack_from("<HHHH", header, 54)
     end = max(program + entry_sizes[0] * entry_sizes[1], section + entry_sizes[2] * entry_sizes[3])
     return end if _HEADER <= end <= most else None
+
+
+def architecture(image: bytes) -> str:
+    """The architecture that a cubin is for, e.g. `sm_90`."""
+    flags = struct.unpack_from("<I", image, 48)[0]
+    number = flags >> 8 & 0xFF if image[8] >= _ABI_WITH_ARCH else flags & 0xFF
+    return f"sm_{number}"
 
 
 @dataclass(frozen=True)
@@ -119,17 +129,65 @@ class Disassembler:
                     found[symbol] = instructions
         return found
 
+    async def codes(self, build: Build, arch: str) -> dict[str, KernelCode]:
+        """The kernels of a build as the model of time needs them, by symbol.
+
+        Args:
+            build: Of this toolchain.
+            arch: Of the device to model for. Where that is another than the build's, the build's PTX is assembled for it.
+
+        Raises:
+            Unavailable: As for `kernels`, or the PTX uses what the device has not.
+        """
+        nvdisasm = find_nvdisasm(self.environment, (self.toolkit,))
+        if nvdisasm is None:
+            raise Unavailable(f"nvdisasm was not found, so no time is modelled: {REMEDY}")
+        files = [path for path in (build.image, build.binary) if path is not None]
+        images = next((some for path in files if (some := cubins(path.read_bytes()[:_MOST_BYTES]))), ())
+        if not images:
+            raise Unavailable("the binary holds no machine code for a GPU, so no time is modelled")
+        found: dict[str, KernelCode] = {}
+        for original in images:
+            image = original if architecture(original) == arch else await self._assembled(original, arch)
+            listing = await _listing(image, nvdisasm, self.confinement, ("-gp", "-hex", "-c"))
+            for symbol, kernel in kernels_of(image, listing).items():
+                found.setdefault(symbol, kernel)
+        return found
+
+    async def _assembled(self, image: bytes, arch: str) -> bytes:
+        ptx, ptxas = retargeted_ptx(image, arch), self.toolkit / "bin" / "ptxas"
+        if ptx is None:
+            raise Unavailable("the machine code has no line information, so no time is modelled; build with -lineinfo")
+        with tempfile.TemporaryDirectory(prefix="assembled-") as folder:
+            work = Path(folder)
+            (work / "image.ptx").write_text(ptx)
+            process = await self.confinement.run(
+                [ptxas, f"-arch={arch}", "-lineinfo", "image.ptx", "-o", "image.cubin"],
+                work=work,
+                readable=(self.toolkit,),
+                env={"TMPDIR": folder},
+                timeout_s=_TIMEOUT_S,
+                memory_bytes=_MEMORY,
+                purpose="compile",
+            )
+            if process.exit_status != 0 or not (work / "image.cubin").is_file():
+                said = (process.stderr.text or process.stdout.text).strip().splitlines()[:1] or ["no message"]
+                raise Unavailable(f"the kernels do not assemble for {arch}: {names_only(said[0])}")
+            return (work / "image.cubin").read_bytes()
+
     def _names(self, build: Build) -> PathNames:
         own = "program.cu" if build.binary is not None and build.binary.name == "program" else "candidate.cu"
         return PathNames(own, {str(self.toolkit): "<toolkit>", str(self.scratch): "<work>"})
 
 
-async def _listing(image: bytes, nvdisasm: Path, confinement: Confinement) -> str:
+async def _listing(
+    image: bytes, nvdisasm: Path, confinement: Confinement, options: tuple[str, ...] = ("-gi", "-c")
+) -> str:
     with tempfile.TemporaryDirectory(prefix="sass-") as folder:
         work = Path(folder)
         (work / "image.cubin").write_bytes(image)
         process = await confinement.run(
-            [nvdisasm, "-gi", "-c", "image.cubin"],
+            [nvdisasm, *options, "image.cubin"],
             work=work,
             readable=(nvdisasm.resolve().parent.parent,),
             env={"TMPDIR": folder},

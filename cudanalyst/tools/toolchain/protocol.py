@@ -11,6 +11,7 @@ from cudanalyst.kernels.inputs import Inputs
 from cudanalyst.kernels.problem import Problem, SizeSet
 from cudanalyst.tools.compile import Diagnostic, KernelResources
 from cudanalyst.tools.findings import Check, Finding
+from cudanalyst.tools.model.kernel import KernelCode
 from cudanalyst.tools.result import MeasuredOn, Sandbox
 from cudanalyst.tools.sass import SassKernel
 from cudanalyst.tools.selection import Selection
@@ -228,6 +229,18 @@ class Disassembles(Protocol):
 
     async def machine_code(self, build: Build) -> tuple[SassKernel, ...]:
         """The kernels of a build, counted as they stand; nothing runs.
+
+        Raises:
+            Unavailable: The disassembler or the machine code is missing; the text says what to do.
+        """
+
+
+@runtime_checkable
+class LaysOut(Protocol):
+    """A toolchain whose builds can be laid out for a model of time."""
+
+    async def laid_out(self, build: Build, arch: str) -> dict[str, KernelCode]:
+        """The kernels of a build as a device of the architecture would run them, by symbol.
 
         Raises:
             Unavailable: The disassembler or the machine code is missing; the text says what to do.

@@ -13,7 +13,7 @@
 namespace cudanalyst {
 namespace {
 
-constexpr u64 warp_quantum = 100000, block_quantum = 2000000, shared_quantum = 20000;
+constexpr u64 warp_quantum = 100000, profiled_quantum = 64, block_quantum = 2000000, shared_quantum = 20000;
 constexpr size_t deep_stack = 65536;
 
 std::string numbers(const Dim3& d) {
@@ -236,7 +236,7 @@ class Worker {
       for (const u32 k : b.order) {
         Warp& w = b.warps[k];
         if (!(w.live & ~w.blocked)) continue;
-        u64 budget = warp_quantum;
+        u64 budget = c_.profile ? profiled_quantum : warp_quantum;  // caches see the warps of a block side by side
         if (config().seed) budget = 64 + (random_ = mix(random_)) % 4096;
         const u64 before = w.executed;
         const WarpState state = run_warp(w, budget);

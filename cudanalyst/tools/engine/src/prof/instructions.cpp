@@ -16,8 +16,10 @@ void write_instructions(const Profile& p) {
   field(json, "shared_bytes", p.program->static_shared + p.launch.dynamic_shared_bytes);
   field(json, "longest_warps", p.longest_warps);
   field(json, "longest_block", p.longest_block);
+  field(json, "longest_warp", p.longest_warp);
   json +=
-      ",\"columns\":[\"statement\",\"executed\",\"lanes\",\"requests\",\"sectors\",\"wavefronts\",\"wavefronts_ideal\",\"divergent\"],\"functions\":"
+      ",\"columns\":[\"statement\",\"executed\",\"lanes\",\"requests\",\"sectors\",\"wavefronts\",\"wavefronts_ideal\",\"divergent\",\"l2_sectors\","
+      "\"l2_misses\",\"first\",\"tags\",\"addresses\",\"serial\",\"hottest_requests\",\"hottest_lanes\"],\"functions\":"
       "[";
   for (const auto& code : p.program->functions) {
     if (json.back() != '[') json += ",";
@@ -28,8 +30,14 @@ void write_instructions(const Profile& p) {
       const Counts& c = p.counts[pc];
       if (!c.executed) continue;
       if (json.back() != '[') json += ",";
+      Updates hottest;
+      if (const auto it = p.updates.find(pc); it != p.updates.end())
+        for (const Updates& updates : it->second)
+          if (updates.lanes > hottest.lanes) hottest = updates;
       json += "[" + std::to_string(pc - code->entry);
-      for (const u64 n : {c.executed, c.lanes, c.requests, c.sectors, c.wavefronts, c.ideal, c.divergent}) json += "," + std::to_string(n);
+      for (const u64 n : {c.executed, c.lanes, c.requests, c.sectors, c.wavefronts, c.ideal, c.divergent, c.l2_sectors, c.l2_misses, c.first, c.tags,
+                          c.addresses, c.serial, hottest.requests, hottest.lanes})
+        json += "," + std::to_string(n);
       json += "]";
     }
     json += "]}";

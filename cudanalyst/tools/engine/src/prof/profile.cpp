@@ -7,6 +7,9 @@
 namespace cudanalyst {
 namespace {
 
+constexpr size_t l2_bytes = size_t{50} << 20;
+constexpr u64 l2_slices = 96;  // as which updates of one address add up on an H200
+
 constexpr const char* mix_names[] = {"fp32",         "fp64",       "fp16",        "tensor",        "integer",      "special_function",
                                      "conversion",   "predicate",  "control",     "load_global",   "store_global", "load_shared",
                                      "store_shared", "load_local", "store_local", "load_constant", "atomic",       "barrier",
@@ -26,6 +29,8 @@ void mark(std::vector<u64>& bitmap, u64 sector) {
   if (bitmap.size() <= sector / 64) bitmap.resize(std::max<size_t>(sector / 64 + 1, bitmap.size() * 2));
   bitmap[sector / 64] |= u64{1} << (sector % 64);
 }
+
+bool is_marked(const std::vector<u64>& bitmap, u64 sector) { return sector / 64 < bitmap.size() && (bitmap[sector / 64] >> sector % 64 & 1); }
 
 u64 marked(const std::vector<u64>& bitmap) {
   u64 n = 0;
@@ -62,6 +67,28 @@ void shared_wavefronts(const Instr& i, const u64* address, u32 lanes, Counts& c)
   }
 }
 
+// How far the lanes of an atomic meet at one address, and what the slices of the L2 have to do one after the other.
+void count_updates(Profile& p, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
+  u64 at[32];
+  size_t n = 0;
+  for (u32 rest = lanes; rest; rest &= rest - 1) at[n++] = address[__builtin_ctz(rest)];
+  std::sort(at, at + n);
+  Counts& c = p.counts[i.pc];
+  u64 most = 0, in_sector = 0;
+  for (size_t from = 0, to; from < n; from = to) {
+    for (to = from; to < n && at[to] == at[from];) ++to;
+    ++c.addresses;
+    most = std::max<u64>(most, to - from);
+    if (space != AccessSpace::global) continue;
+    const bool first = !from || at[from - 1] >> 5 != at[from] >> 5;
+    if (first) in_sector = 0;
+    Updates& u = p.updates[i.pc][((at[from] >> 7) * 0x9e3779b97f4a7c15ull >> 40) % l2_slices];
+    u.requests += first;
+    if (to - from > in_sector) u.lanes += to - from - in_sector, in_sector = to - from;
+  }
+  c.serial += most;
+}
+
 struct Line {
   u64 executed = 0, lanes = 0, global_requests = 0, global_sectors = 0, shared_requests = 0, wavefronts = 0, ideal = 0, atomics = 0, branches = 0,
       divergent = 0, barriers = 0;
@@ -91,6 +118,9 @@ Profile* profile_of(const Program& program, const Launch& launch) {
   made->program = &program;
   made->launch = launch;
   made->counts.resize(program.code.size());
+  const Dim3& n = launch.block;
+  made->l1 = std::make_unique<Cache>(l1_bytes_of_block(n.x * n.y * n.z, program.static_shared + launch.dynamic_shared_bytes), 8);
+  made->l2 = std::make_unique<Cache>(l2_bytes, 16);
   all().push_back(std::move(made));
   return all().back().get();
 }
@@ -106,6 +136,7 @@ void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, Acce
   Counts& c = p.counts[i.pc];
   ++c.requests;
   const u32 size = u32{i.bytes} * i.count;
+  if (i.access == Access::atomic) count_updates(p, i, address, lanes, space);
   if (space == AccessSpace::shared) return shared_wavefronts(i, address, lanes, c);
   if (space != AccessSpace::global || i.mix == MixClass::load_constant) return;  // constants have a cache of their own
   u64 sectors[64];
@@ -119,8 +150,18 @@ void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, Acce
   std::sort(sectors, sectors + n);
   n = static_cast<size_t>(std::unique(sectors, sectors + n) - sectors);
   c.sectors += n;
+  for (size_t k = 0; k < n; ++k) c.tags += !k || sectors[k] >> 2 != sectors[k - 1] >> 2;
+  if (p.block != w.block->number) p.block = w.block->number, p.l1->clear();
   for (size_t k = 0; k < n; ++k) {
     const u64 sector = sectors[k] - (base >> 5);
+    const bool in_l1 = i.access == Access::read && !i.strong && p.l1->take(sector);
+    if (i.access == Access::atomic) p.l1->invalidate(sector);
+    if (!in_l1) {
+      ++c.l2_sectors;
+      const bool seen = is_marked(p.read, sector) || is_marked(p.written, sector), in_l2 = p.l2->take(sector);
+      c.l2_misses += seen && !in_l2;
+      c.first += !seen;
+    }
     if (i.access != Access::write) mark(p.read, sector);
     if (i.access != Access::read) mark(p.written, sector);
   }
@@ -133,6 +174,7 @@ void profile_block_done(const Block& b) {
   ++p.blocks;
   p.longest_warps += longest;
   p.longest_block = std::max(p.longest_block, total);
+  p.longest_warp = std::max(p.longest_warp, longest);
 }
 
 void write_profiles() {

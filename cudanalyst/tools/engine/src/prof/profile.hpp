@@ -1,20 +1,34 @@
 // Counts per instruction, for the functional profile.
 #pragma once
+#include <array>
+#include <unordered_map>
+
 #include "../exec/core.hpp"
+#include "cache.hpp"
 
 namespace cudanalyst {
 
 struct Counts {
   u64 executed = 0, lanes = 0, requests = 0, sectors = 0, wavefronts = 0, ideal = 0, divergent = 0;
+  u64 l2_sectors = 0, l2_misses = 0, first = 0;  // asked of the L2; not there though touched before; touched for the first time
+  u64 tags = 0;                                  // lines of 128 bytes, over requests
+  u64 addresses = 0, serial = 0;                 // of atomics: distinct addresses over requests; lanes at the address that most of a request's share
+};
+
+struct Updates {  // that a slice of the L2 makes for one statement: sectors over requests; lanes that wait for each other at an address
+  u64 requests = 0, lanes = 0;
 };
 
 struct Profile {
   const Program* program = nullptr;
   Launch launch;
   u64 launches = 0, warps = 0, blocks = 0;
-  u64 longest_warps = 0, longest_block = 0;  // instructions: of each block's longest warp, summed; of the longest block
-  std::vector<Counts> counts;                // by pc
-  std::vector<u64> read, written;            // bitmaps over the sectors of device memory
+  u64 longest_warps = 0, longest_block = 0, longest_warp = 0;  // instructions: of each block's longest warp, summed; of the longest block; of the longest warp
+  std::vector<Counts> counts;                                  // by pc
+  std::unordered_map<u32, std::array<Updates, 96>> updates;    // of global atomics, by pc and slice
+  std::unique_ptr<Cache> l1, l2;
+  u64 block = UINT64_MAX;          // whose lines the L1 holds
+  std::vector<u64> read, written;  // bitmaps over the sectors of device memory
 };
 
 Profile* profile_of(const Program& program, const Launch& launch);
