@@ -62,6 +62,11 @@ def _kernel(kernel: KernelProfile) -> Iterator[str]:
         parts.append(f"bound by {kernel.bound}")
     if kernel.modelled_us is not None:
         parts.append(f"modelled {number(kernel.modelled_us)} us")
+        if kernel.modelled is not None:
+            waits = ", ".join(f"{name} {number(100 * share)} %" for name, share in kernel.modelled.waits.items())
+            parts[-1] += (
+                f" from its machine code ({kernel.modelled.resident_warps} warps an SM{'; they wait for ' + waits if waits else ''})"
+            )
     if kernel.share is not None:
         parts.append(
             f"{number(100 * kernel.share)} % of the {'modelled' if kernel.duration_us is None else 'measured'} time"

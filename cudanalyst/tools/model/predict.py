@@ -185,7 +185,7 @@ def basis(shaped: Shaped, device: Device, registers: int) -> Basis:
     rest = math.ceil(each - full * resident - 1e-9)
     cycles = (full * wave(resident) if full else 0.0) + (wave(rest) if rest else 0.0)
     mean = sum(row[1] for function in counts.functions for row in function.rows if len(row) > 1) / max(1, counts.blocks)
-    uneven = max(1.0, counts.longest_block / mean, counts.longest_warp * per_block / mean) if mean else 1.0
+    uneven = _unevenness(shaped, mean, per_block)
     main = simulations[resident if full else rest][1]
     spent = sum(main.in_block.values()) or 1.0
     ranked = sorted(main.waits.items(), key=lambda item: -item[1])
@@ -199,6 +199,17 @@ def basis(shaped: Shaped, device: Device, registers: int) -> Basis:
         launches=counts.launches,
         deviation=shaped.flow.deviation,
     )
+
+
+def _unevenness(shaped: Shaped, mean: float, warps_per_block: int) -> float:
+    """The longest block or warp over what such take in the mean. Warps of a block that meet at barriers wait in the simulation already."""
+    counts = shaped.counts
+    if not mean or not counts.longest_warps:
+        return 1.0
+    longest_of_blocks = counts.longest_warps / max(1, counts.blocks)
+    meets = any(one.kind == "barrier" for block in shaped.code.blocks for one in block.instructions)
+    within = 1.0 if meets else longest_of_blocks * warps_per_block / mean
+    return max(1.0, counts.longest_block / mean, within * counts.longest_warp / longest_of_blocks)
 
 
 def combine(found: Basis, coefficients: Coefficients = Coefficients()) -> Prediction:

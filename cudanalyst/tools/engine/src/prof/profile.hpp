@@ -23,9 +23,10 @@ struct Profile {
   const Program* program = nullptr;
   Launch launch;
   u64 launches = 0, warps = 0, blocks = 0;
-  u64 longest_warps = 0, longest_block = 0, longest_warp = 0;  // instructions: of each block's longest warp, summed; of the longest block; of the longest warp
-  std::vector<Counts> counts;                                  // by pc
-  std::unordered_map<u32, std::array<Updates, 96>> updates;    // of global atomics, by pc and slice
+  u64 longest_warps = 0, longest_block = 0,
+      longest_warp = 0;        // instructions: of each block's longest warp, summed; of the longest block; of the longest warp
+  std::vector<Counts> counts;  // by pc
+  std::unordered_map<u32, std::array<Updates, 96>> updates;  // of global atomics, by pc and slice
   std::unique_ptr<Cache> l1, l2;
   u64 block = UINT64_MAX;          // whose lines the L1 holds
   std::vector<u64> read, written;  // bitmaps over the sectors of device memory
