@@ -1,7 +1,12 @@
-"""Runs every form of mma.sync on a driver: `python -m tests.tools.engine.matrices.mma_run LIBRARY FILE.npz`, with NVIDIA's libcuda.so.1 or the engine's."""
+"""Runs every form of mma.sync on a driver, NVIDIA's libcuda.so.1 or the engine's.
+
+`python -m tests.tools.engine.matrices.mma_run LIBRARY FILE`: a FILE.npz gets all words of all results, a FILE.json checksums of them.
+"""
 
 import argparse
+import json
 import sys
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +41,12 @@ def run_all(driver: Driver) -> dict[str, npt.NDArray[np.uint32] | DriverError]:
     return results
 
 
+def checksums(result: npt.NDArray[np.uint32]) -> list[int]:
+    """One for each kind of input, and the first words of the first."""
+    thirds = result.reshape(3, -1)
+    return [*(zlib.crc32(third.tobytes()) for third in thirds), *(int(word) for word in result[:8])]
+
+
 def main() -> None:
     """Runs and writes."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -48,7 +59,10 @@ def main() -> None:
         if isinstance(result, DriverError):
             sys.stdout.write(f"{name}: {result}\n")
     kept = {name: result for name, result in results.items() if not isinstance(result, DriverError)}
-    np.savez_compressed(given.file, **kept)  # type: ignore[arg-type]
+    if given.file.suffix == ".json":
+        given.file.write_text(json.dumps({name: checksums(result) for name, result in kept.items()}, indent=0))
+    else:
+        np.savez_compressed(given.file, **kept)  # type: ignore[arg-type]
     sys.stdout.write(f"{len(kept)} of {len(results)} forms\n")
 
 

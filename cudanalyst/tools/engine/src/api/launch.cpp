@@ -57,6 +57,8 @@ int validate_cluster(const Function& function, const Launch& shape) {
   const Dim3& cluster = shape.cluster;
   const uint64_t blocks = uint64_t{cluster.x} * cluster.y * cluster.z;
   if (blocks <= 1) return success;
+  const uint32_t* required = function.info().required_cluster;
+  if (required[0] && (cluster.x != required[0] || cluster.y != required[1] || cluster.z != required[2])) return cudaErrorInvalidClusterSize;
   if (shape.grid.x % cluster.x || shape.grid.y % cluster.y || shape.grid.z % cluster.z) return cudaErrorInvalidClusterSize;
   return blocks > (function.nonportable_cluster ? 16u : 8u) ? static_cast<int>(cudaErrorInvalidClusterSize) : success;
 }

@@ -69,7 +69,8 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
   } else {
     message += ", outside the thread's local memory";
   }
-  const Error code = misaligned ? misaligned_address : owner && !owner->live_threads ? launch_failure : illegal_address;
+  const bool nobody = rank != none && (!owner || !owner->live_threads);
+  const Error code = misaligned ? misaligned_address : nobody ? launch_failure : illegal_address;
   if (w.context->checks & memcheck) {
     Finding f;
     f.check = "memcheck";

@@ -80,6 +80,11 @@ std::string format(Warp& w, u32 lane, const std::string& pattern, const u8* valu
       result += pattern.substr(k);
       break;
     }
+    if (std::strchr("Lzjtq", pattern[n - 1])) {  // sizes that device code does not have are printed as they are
+      result += pattern.substr(k, n - k + 1);
+      k = n;
+      continue;
+    }
     const char kind = pattern[n];
     char buffer[512];
     buffer[0] = 0;

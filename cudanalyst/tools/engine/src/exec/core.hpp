@@ -150,7 +150,10 @@ enum class Special : u8 {
   cluster_ctarank,
   cluster_nctarank,
   is_explicit_cluster,
-  reserved_smem_begin
+  reserved_smem_begin,
+  reserved_smem_1,
+  reserved_smem_2,
+  reserved_smem_end
 };
 struct SpecialSlot {
   u32 slot;
@@ -188,6 +191,7 @@ struct Program {
   std::vector<std::unique_ptr<std::string>> names;  // opcodes that stand for parts of others
   u32 caches = 0;
   size_t static_shared = 0;
+  bool reserved_shared = false;  // uses what the system keeps of shared memory
   bool has_calls = false;  // or alloca: threads have a stack
   struct Unsupported {
     std::string what;
@@ -296,6 +300,8 @@ struct Cluster {
   u32 arrived = 0;                                     // threads at the barrier, exited ones included
   std::shared_ptr<struct Knowledge> arriving, passed;  // what the last and the present phase of the barrier hand on
 };
+
+constexpr u32 reserved_shared_bytes = 1024;  // behind the rest of a block's shared memory
 
 struct LaunchState {
   const Program* program = nullptr;

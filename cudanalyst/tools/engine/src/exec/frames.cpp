@@ -87,7 +87,10 @@ Frame* enter_frame(Warp& w, Frame* parent, u32 call_pc, const Code* code) {
         case Special::cluster_ctarank: v = b.rank; break;
         case Special::cluster_nctarank: v = static_cast<u32>(b.cluster->blocks.size()); break;
         case Special::is_explicit_cluster: v = c.launch->explicit_cluster; break;
-        case Special::reserved_smem_begin: v = 0; break;
+        case Special::reserved_smem_begin: v = static_cast<u32>(b.shared_bytes) - reserved_shared_bytes; break;
+        case Special::reserved_smem_1: v = static_cast<u32>(b.shared_bytes) - reserved_shared_bytes / 2; break;
+        case Special::reserved_smem_2: v = static_cast<u32>(b.shared_bytes) - reserved_shared_bytes / 8; break;
+        case Special::reserved_smem_end: v = static_cast<u32>(b.shared_bytes); break;
       }
       const u64 wide = v;
       std::memcpy(f->registers + s.slot + l * s.width, &wide, s.width);

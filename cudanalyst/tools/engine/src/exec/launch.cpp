@@ -147,6 +147,7 @@ class Worker {
     b.threads = n.x * n.y * n.z;
     const u32 warps = (b.threads + 31) / 32;
     b.shared_bytes = p.static_shared + launch_.launch.dynamic_shared_bytes;
+    if (p.reserved_shared) b.shared_bytes = (b.shared_bytes + 127) / 128 * 128 + reserved_shared_bytes;
     const size_t room = (b.shared_bytes + 63) / 64 * 64;
     b.shared = map(room);
     b.local_stride =

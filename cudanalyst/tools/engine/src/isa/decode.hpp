@@ -101,6 +101,7 @@ std::span<const Row> warp_rows();
 std::span<const Row> control_rows();
 std::span<const Row> async_rows();
 std::span<const Row> mbarrier_rows();
+std::span<const Row> bulk_rows();
 std::span<const Row> matrix_rows();
 std::span<const Row> mma_rows();
 

@@ -157,8 +157,10 @@ void fused(const Product& p, Element in_a, Element in_b, Element in_c, Element o
     sum_row(row, k, p.n, scale, addend, exponent, scale_c, sum, top);
     for (u32 s = 0; s < p.n; ++s) {
       u32& to = d[r * p.n + s];
-      to = to_output(out, sum[s], top[s] - point);
-      if (!(special_a || special_b[s] || special_c[s])) continue;
+      if (!(special_a || special_b[s] || special_c[s])) {
+        to = to_output(out, sum[s], top[s] - point);
+        continue;
+      }
       double value = c ? real(in_c, c[r * p.n + s]) : 0;
       for (u32 q = 0; q < k; ++q) value += real(in_a, a[r * p.k + columns[q]]) * real(in_b, b[s * p.k + columns[q]]);
       to = special_output(out, value);
@@ -239,7 +241,6 @@ void multiply(const Product& p, const double* a, const double* b, double* c) {
     for (u32 s = 0; s < p.n; ++s) {
       double& sum = c[r * p.n + s];
       for (u32 q = 0; q < p.k; ++q) sum = std::fma(a[r * p.k + q], b[s * p.k + q], sum);
-      if (sum != sum) sum = std::bit_cast<double>(u64{0x7fffffffffffffff});
     }
 }
 

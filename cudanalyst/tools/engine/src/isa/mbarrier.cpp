@@ -1,4 +1,6 @@
 // mbarrier, and what completes transactions on one: st.async, red.async.
+#include "mbarrier.hpp"
+
 #include "../check/check.hpp"
 #include "../exec/access.hpp"
 #include "lanes.hpp"
@@ -185,11 +187,7 @@ void counted_run(Warp& w, const Instr& i) {
   lane_addresses(w, c.barrier, at);
   for (u32 rest = resolve(w, c.barrier, at); rest; rest &= rest - 1) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
-    acts(w, l, at[l], true, false);
-    State s = unpack(*reinterpret_cast<const u64*>(at[l]));
-    s.bytes -= c.access.bytes * c.access.count;
-    finish_phase(s);
-    put(w, at[l], s);
+    complete_bytes(w, l, at[l], u64{c.access.bytes} * c.access.count);
   }
 }
 void counted(Decoder& d) {
@@ -241,6 +239,14 @@ constexpr Row rows[] = {
     {"red.async.relaxed.cluster{.shared::cluster}" COUNTED "(.inc|.dec|.min|.max|.add|.and|.or|.xor)(.u32|.s32|.b32|.u64)", counted},
 };
 }  // namespace
+
+void complete_bytes(Warp& w, u32 lane, u64 at, u64 bytes) {
+  acts(w, lane, at, true, false);
+  State s = unpack(*reinterpret_cast<const u64*>(at));
+  s.bytes -= static_cast<s64>(bytes);
+  finish_phase(s);
+  put(w, at, s);
+}
 
 std::span<const Row> mbarrier_rows() { return rows; }
 

@@ -223,8 +223,12 @@ Execute by_type(Flavour f, Type t) {
     case Type::u16:
     case Type::b16:
     case Type::f16:
-    case Type::bf16: return flavour<u16, R>(f);
-    case Type::s16: return flavour<s16, R>(f);
+    case Type::bf16:
+      if constexpr (sizeof(R) >= 2) return flavour<u16, R>(f);
+      return nullptr;
+    case Type::s16:
+      if constexpr (sizeof(R) >= 2) return flavour<s16, R>(f);
+      return nullptr;
     case Type::u32:
     case Type::b32:
     case Type::f32:
@@ -270,9 +274,12 @@ void access(Decoder& d, bool is_load) {
   if (i.count * width(t) > 16) Decoder::reject("more than 16 bytes");
   unsigned bytes = 0;  // of a register
   for (u32 k = 0; k < i.count && !bytes; ++k)
-    if (const Operand& o = vector ? d.part(data, k) : data; o.kind == Operand::reg) bytes = d.register_bytes(o.index);
+    if (const Operand& o = vector ? d.part(data, k) : data; o.kind == Operand::reg) {
+      if (d.function.registers[o.index] == Type::pred) Decoder::reject("a predicate");
+      bytes = d.register_bytes(o.index);
+    }
   if (!bytes) bytes = std::max(2u, width(t));
-  if (bytes < width(t) || bytes == 1) Decoder::reject("a register that is too narrow");
+  if (bytes < width(t)) Decoder::reject("a register that is too narrow");
   for (u32 k = 0; k < i.count; ++k) {
     const Operand& o = vector ? d.part(data, k) : data;
     i.v[k] = is_load ? d.target(o, bytes) : d.source(o, bytes);
@@ -302,7 +309,8 @@ void access(Decoder& d, bool is_load) {
   const MixClass mix = i.mix;
   if (is_load && i.count == 1 && bytes == 4) i.d = i.v[0];
   finish(d,
-         bytes == 2        ? by_type<u16>(f, t)
+         bytes == 1        ? by_type<u8>(f, t)
+         : bytes == 2      ? by_type<u16>(f, t)
          : bytes == 4      ? by_type<u32>(f, t)
          : bytes == 8      ? by_type<u64>(f, t)
          : t == Type::b128 ? flavour<Wide, Wide>(f)

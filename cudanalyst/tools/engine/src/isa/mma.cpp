@@ -239,7 +239,7 @@ constexpr Row rows[] = {
     {"wmma.mma.sync.aligned(.row|.col)(.row|.col)(.m16n16k16|.m32n8k16|.m8n32k16)(.f16|.f32)(.f16|.f32){.satfinite}", wmma},
     {"wmma.mma.sync.aligned(.row|.col)(.row|.col)(.m16n16k16|.m32n8k16|.m8n32k16).f32.bf16.bf16.f32", wmma},
     {"wmma.mma.sync.aligned(.row|.col)(.row|.col).m16n16k8.f32.tf32.tf32.f32", wmma},
-    {"wmma.mma.sync.aligned(.row|.col)(.row|.col).m8n8k4{.rn}.f64.f64.f64.f64", wmma},
+    {"wmma.mma.sync.aligned(.row|.col)(.row|.col).m8n8k4.f64.f64.f64.f64{.rn}", wmma},
     {"wmma.mma.sync.aligned(.row|.col)(.row|.col)(.m16n16k16|.m32n8k16|.m8n32k16).s32.s8.s8.s32{.satfinite}", wmma},
     {"wmma.mma.sync.aligned(.row|.col)(.row|.col)(.m16n16k16|.m32n8k16|.m8n32k16).s32.u8.u8.s32{.satfinite}", wmma},
     {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32{.satfinite}", wmma},

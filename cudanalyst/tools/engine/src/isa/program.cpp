@@ -48,7 +48,10 @@ class Builder {
   }
 
   void names(const ptx::Function& f, const ptx::Operand& o) {
-    if (o.kind == ptx::Operand::name) add_named(o.text);
+    if (o.kind == ptx::Operand::name) {
+      add_named(o.text);
+      program_->reserved_shared |= o.text.starts_with("%reserved_smem");
+    }
     if (o.kind == ptx::Operand::vector || o.kind == ptx::Operand::group || o.kind == ptx::Operand::pair)
       for (u32 k = 0; k < o.count; ++k) names(f, f.parts[o.index + k]);
   }
@@ -399,9 +402,15 @@ u32 Decoder::source(const Operand& o, unsigned bytes) {
                                                                 {"%cluster_nctaid.z", Special::cluster_nctaid_z},
                                                                 {"%cluster_ctarank", Special::cluster_ctarank},
                                                                 {"%cluster_nctarank", Special::cluster_nctarank},
+                                                                {"%reserved_smem_offset_begin", Special::reserved_smem_begin},
+                                                                {"%reserved_smem_offset_0", Special::reserved_smem_begin},
+                                                                {"%reserved_smem_offset_1", Special::reserved_smem_1},
+                                                                {"%reserved_smem_offset_2", Special::reserved_smem_2},
+                                                                {"%reserved_smem_offset_end", Special::reserved_smem_end},
                                                                 {"%envreg1", Special::envreg1},
                                                                 {"%envreg2", Special::envreg2}};
       if (o.text == "WARP_SZ") return constant(32, bytes);
+      if (o.text == "%reserved_smem_offset_cap") return constant(reserved_shared_bytes, bytes);
       const auto it = names.find(o.text);
       if (it != names.end()) return special(it->second, bytes);
       const auto f = builder_.unit().function_by_name.find(o.text);

@@ -85,9 +85,9 @@ using Table = std::unordered_map<std::string_view, std::vector<Pattern>>;
 const Table& table() {
   static const Table* instance = [] {
     auto* made = new Table;
-    for (const auto rows :
-         {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), narrow_rows(), video_rows(), compare_rows(), move_rows(),
-          address_rows(), memory_rows(), atomic_rows(), warp_rows(), control_rows(), async_rows(), mbarrier_rows(), matrix_rows(), mma_rows()})
+    for (const auto rows : {integer_rows(), bit_rows(), float_rows(), half_rows(), convert_rows(), narrow_rows(), video_rows(), compare_rows(),
+                            move_rows(), address_rows(), memory_rows(), atomic_rows(), warp_rows(), control_rows(), async_rows(), mbarrier_rows(),
+                            bulk_rows(), matrix_rows(), mma_rows()})
       for (const Row& row : rows) {
         std::string_view name;
         Pattern p = parse(row, name);

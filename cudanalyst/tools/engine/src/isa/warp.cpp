@@ -175,6 +175,9 @@ void elect(Decoder& d) {
 constexpr Row rows[] = {
     {"shfl.sync(.up|.down|.bfly|.idx).b32", shfl},
     {"vote.sync.ballot.b32", vote},
+    {"vote.ballot.sync.b32", vote},
+    {"vote(.any|.all|.uni).sync.pred", vote},
+    {"shfl(.up|.down|.bfly|.idx).sync.b32", shfl},
     {"vote.sync(.any|.all|.uni).pred", vote},
     {"match(.any|.all).sync(.b32|.b64)", match},
     {"match.sync(.any|.all)(.b32|.b64)", match},
