@@ -69,7 +69,8 @@ void bad(Warp& w, const Instr& i, u32 lane, AccessSpace space, u64 address, bool
   } else {
     message += ", outside the thread's local memory";
   }
-  const bool nobody = rank != none && (!owner || !owner->live_threads);
+  // What lies in another block's part of the window, but in no shared memory, fails otherwise than what lies outside.
+  const bool nobody = rank != none && address < u64{1} << 18;
   const Error code = misaligned ? misaligned_address : nobody ? launch_failure : illegal_address;
   if (w.context->checks & memcheck) {
     Finding f;

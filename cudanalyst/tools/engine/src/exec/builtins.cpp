@@ -68,7 +68,7 @@ std::string format(Warp& w, u32 lane, const std::string& pattern, const u8* valu
     size_t n = k + 1;
     bool wide = false;
     while (n < pattern.size() && std::strchr("-+ #0123456789.*", pattern[n])) {
-      if (pattern[n] == '*') spec += std::to_string(static_cast<int>(take(4)));
+      if (pattern[n] == '*') spec += std::to_string(static_cast<int>(take(4))), ++count;
       else spec += pattern[n];
       ++n;
     }

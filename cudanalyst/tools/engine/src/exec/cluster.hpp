@@ -1,11 +1,11 @@
 // Addresses of shared memory within a cluster. A block's own shared memory starts at 0; that of the block with rank r, for every block of
-// the cluster, at (r + 1) << 20.
+// the cluster, at (r + 1) << 24.
 #pragma once
 #include "core.hpp"
 
 namespace cudanalyst {
 
-constexpr u32 rank_shift = 20;
+constexpr u32 rank_shift = 24;
 constexpr u64 rank_offset = (u64{1} << rank_shift) - 1;
 
 inline u64 cluster_address(u64 address, u32 rank) { return (address & rank_offset) | u64{rank + 1} << rank_shift; }

@@ -192,7 +192,7 @@ struct Program {
   u32 caches = 0;
   size_t static_shared = 0;
   bool reserved_shared = false;  // uses what the system keeps of shared memory
-  bool has_calls = false;  // or alloca: threads have a stack
+  bool has_calls = false;        // or alloca: threads have a stack
   struct Unsupported {
     std::string what;
     std::string file;

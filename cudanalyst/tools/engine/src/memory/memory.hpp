@@ -14,7 +14,7 @@ struct Layout {
   uint8_t* init = nullptr;                       // one byte per device byte (initcheck), else nullptr
   uint32_t* race = nullptr;                      // eight words per four device bytes (racecheck), else nullptr
 };
-constexpr uint64_t window_bytes = uint64_t{32} << 20;
+constexpr uint64_t window_bytes = uint64_t{512} << 20;  // room for the shared memory of every block of a cluster (exec/cluster.hpp)
 
 constexpr uint64_t parameter_bytes = 32768;  // at Layout::base: the kernel parameters of the launch in progress
 
