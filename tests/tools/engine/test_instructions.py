@@ -122,7 +122,7 @@ print(text.value.decode())
 def undecoded(bench: Bench, source: Path, *flags: str) -> list[str]:
     """Of the PTX that a source compiles to: kernel, instruction, file and line of what the engine does not have."""
     ptx = bench.folder / f"{hashlib.sha256(' '.join(flags).encode()).hexdigest()[:8]}-{source.stem}.ptx"
-    argv = [bench.toolkit.nvcc, "-std=c++17", "--extended-lambda", "-ptx", *flags, source, "-o", ptx]
+    argv: list[str | Path] = [bench.toolkit.nvcc, "-std=c++17", "--extended-lambda", "-ptx", *flags, source, "-o", ptx]
     result = asyncio.run(run_process(argv, timeout_s=COMPILE_TIMEOUT_S))
     assert result.exit_status == 0, result.stderr.text
     return bench.start(sys.executable, "-c", DECODE, bench.engine.library, ptx).output.split("\n")[:-1]
