@@ -1,6 +1,5 @@
 // problem: vector_add
 // technique: bulk asynchronous copies into shared memory that an mbarrier completes (TMA without a tensor map)
-// on: gpu
 #include <cstdint>
 #include <cuda_runtime.h>
 constexpr int T = 256;

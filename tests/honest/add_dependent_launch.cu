@@ -1,6 +1,5 @@
 // problem: vector_add
 // technique: two kernels with programmatic dependent launch (cudaLaunchAttributeProgrammaticStreamSerialization)
-// on: gpu
 #include <cuda_runtime.h>
 __global__ void copy(const float* a, float* out, int n) {
     const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,6 +1,5 @@
 // problem: softmax
 // technique: a cluster of two blocks a row, launched by cudaLaunchKernelEx with a cluster dimension; maxima and sums pass through distributed shared memory
-// on: gpu
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 namespace cg = cooperative_groups;

@@ -1,6 +1,5 @@
 // problem: reduction
 // technique: distributed shared memory: the blocks of a cluster add into the first one's shared memory
-// on: gpu
 #include <cooperative_groups.h>
 #include <cuda_runtime.h>
 namespace cg = cooperative_groups;
