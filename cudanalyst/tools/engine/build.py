@@ -126,7 +126,7 @@ async def install_engine(
             raise Unavailable(
                 f"The cache {store} cannot be made ({error.strerror}); set CUDANALYST_CACHE to a writable folder."
             ) from error
-        async with _locked(store / ".lock", progress):
+        async with locked(store / ".lock", progress):
             if not root.is_dir():
                 await _build(compiler, cuda_include, root, progress)
     return _installation(root, version)
@@ -145,7 +145,7 @@ def _installation(root: Path, version: str) -> EngineInstallation:
 
 
 @contextlib.asynccontextmanager
-async def _locked(path: Path, progress: Progress | None) -> AsyncIterator[None]:
+async def locked(path: Path, progress: Progress | None) -> AsyncIterator[None]:
     """Holds an exclusive lock that the kernel releases when this process dies. Polls, so that waiting can be cancelled."""
     with path.open("w") as file:
         told = False
@@ -185,14 +185,39 @@ async def _compile_and_link(compiler: HostCompiler, cuda_include: Path, work: Pa
     include = ("-I", str(SOURCES), "-isystem", str(cuda_include))
     units = {part: units_of(part, include) for part in (*LIBRARY_PARTS, "runner", "sandbox", "executor")}
     units["api"] = (*units["api"], Unit(stubs, (*COMMON_FLAGS, "-O0"), "api_stubs.o"))
-    todo = [unit for part in units.values() for unit in part]
+    await compile_objects(
+        compiler, cuda_include, prefix_units(include), [u for part in units.values() for u in part], work, progress
+    )
+    objects = {part: [str(work / "obj" / unit.object_name) for unit in members] for part, members in units.items()}
+    await link_runtime(compiler, [name for part in LIBRARY_PARTS for name in objects[part]], work / "lib")
+    # A candidate's LD_LIBRARY_PATH must not bring in another runtime: RPATH wins over it, RUNPATH does not.
+    report = [str(work / "obj" / f"report_{name}.o") for name in ("report", "seal")]
+    runner = [*objects["runner"], *report, f"-L{work / 'lib'}", f"-l:{RUNTIME_NAME}", "-ldl", "-pthread"]
+    rpath = "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib"
+    await _run(compiler, ["-o", str(work / "bin" / RUNNER_NAME), *runner, rpath], RUNNER_NAME)
+    # The same without a place to look: it runs on the runtime of LD_LIBRARY_PATH, which is NVIDIA's.
+    await _run(compiler, ["-o", str(work / "bin" / NATIVE_NAME), *runner], NATIVE_NAME)
+    await _link_executor(compiler, objects["executor"], work)
+    await _link_sandbox(compiler, objects["sandbox"], work / "bin" / SANDBOX_NAME)
+
+
+async def compile_objects(
+    compiler: HostCompiler,
+    cuda_include: Path,
+    headers: Sequence[Unit],
+    units: Sequence[Unit],
+    work: Path,
+    progress: Progress | None,
+) -> None:
+    """Compiles into `work/obj` what is not among the objects kept beside `work`."""
+    todo = list(units)
     done = 0
 
     kept = work.parent / "objects"
     kept.mkdir(exist_ok=True)
 
-    headers = {unit.source: unit for unit in prefix_units(include)}
-    ready = {source: asyncio.Event() for source in headers}
+    prefixes = {unit.source: unit for unit in headers}
+    ready = {source: asyncio.Event() for source in prefixes}
 
     async def make(unit: Unit, kind: str, arguments: Sequence[str]) -> None:
         """Links the object from those kept, where it is new after making it."""
@@ -222,27 +247,16 @@ async def _compile_and_link(compiler: HostCompiler, cuda_include: Path, work: Pa
 
     # The largest files first: they decide when the last one is done.
     todo.sort(key=lambda unit: unit.source.stat().st_size, reverse=True)
-    jobs = [functools.partial(precompile, header) for header in headers.values()]
+    jobs = [functools.partial(precompile, header) for header in prefixes.values()]
     jobs += [functools.partial(compile_one, unit) for unit in todo]
     await _bounded(jobs, os.cpu_count() or 1)
-    objects = {part: [str(work / "obj" / unit.object_name) for unit in members] for part, members in units.items()}
-    await _link_runtime(compiler, [name for part in LIBRARY_PARTS for name in objects[part]], work / "lib")
-    # A candidate's LD_LIBRARY_PATH must not bring in another runtime: RPATH wins over it, RUNPATH does not.
-    report = [str(work / "obj" / f"report_{name}.o") for name in ("report", "seal")]
-    runner = [*objects["runner"], *report, f"-L{work / 'lib'}", f"-l:{RUNTIME_NAME}", "-ldl", "-pthread"]
-    rpath = "-Wl,--disable-new-dtags,-rpath,$ORIGIN/../lib"
-    await _run(compiler, ["-o", str(work / "bin" / RUNNER_NAME), *runner, rpath], RUNNER_NAME)
-    # The same without a place to look: it runs on the runtime of LD_LIBRARY_PATH, which is NVIDIA's.
-    await _run(compiler, ["-o", str(work / "bin" / NATIVE_NAME), *runner], NATIVE_NAME)
-    await _link_executor(compiler, objects["executor"], work)
-    await _link_sandbox(compiler, objects["sandbox"], work / "bin" / SANDBOX_NAME)
 
 
-async def _link_runtime(compiler: HostCompiler, objects: Sequence[str], folder: Path) -> None:
+async def link_runtime(compiler: HostCompiler, objects: Sequence[str], folder: Path, *flags: str) -> None:
     """The engine itself, under all the names that it is looked for."""
     await _run(
         compiler,
-        ["-shared", "-o", str(folder / RUNTIME_NAME), *objects, *link_flags(SOURCES / "api"), f"-Wl,-soname,{RUNTIME_NAME}",
+        [*flags, "-shared", "-o", str(folder / RUNTIME_NAME), *objects, *link_flags(SOURCES / "api"), f"-Wl,-soname,{RUNTIME_NAME}",
          f"-Wl,--version-script={SOURCES / 'api' / 'exports.map'}", "-Wl,-z,defs", "-pthread", "-ldl"],
         RUNTIME_NAME,
     )  # fmt: skip

@@ -27,6 +27,14 @@ WARNING_FLAGS: Final = ("-Wall", "-Wextra")
 HOT_FLAGS: Final = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
 COLD_FLAGS: Final = ("-O1",)
 HOT_PARTS: Final = frozenset({"isa", "exec", "check", "prof"})
+# Calls in place of inlined checks, and no optimisation: compiling, not running, is what takes time.
+SANITIZER_FLAGS: Final = (
+    "-O0",
+    "-g1",
+    "-fsanitize=address,shift,signed-integer-overflow,integer-divide-by-zero,bounds,bool,enum,return",
+    "--param=asan-instrumentation-with-call-threshold=0",
+    "-Wno-maybe-uninitialized",
+)
 # Of the hot parts: what happens once a module, a launch or a finding.
 COLD_FILES: Final = frozenset(
     {"isa/program.cpp", "isa/table.cpp", "exec/stop.cpp", "exec/builtins.cpp", "check/findings.cpp"}
@@ -62,6 +70,16 @@ def units_of(part: str, include: Sequence[str]) -> tuple[Unit, ...]:
 def _unit(part: str, source: Path, include: Sequence[str]) -> Unit:
     hot = part in HOT_PARTS and f"{part}/{source.name}" not in COLD_FILES
     return Unit(source, _flags(include, hot=hot), f"{part}_{source.stem}.o", HOT_PREFIX if hot else COLD_PREFIX)
+
+
+def sanitized(unit: Unit) -> Unit:
+    """The same file, not optimised, and watched by AddressSanitizer and UndefinedBehaviorSanitizer."""
+    return Unit(
+        unit.source,
+        (*(f for f in unit.flags if not f.startswith(("-O", "-m", "-ftree", "-fvect"))), *SANITIZER_FLAGS),
+        unit.object_name,
+        unit.prefix,
+    )
 
 
 def prefix_units(include: Sequence[str]) -> tuple[Unit, ...]:

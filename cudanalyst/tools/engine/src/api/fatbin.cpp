@@ -86,7 +86,8 @@ Contents read(const void* data, int device_architecture) {
   const char* end = base + header.header_bytes + header.bytes;
   for (const char* at = base + header.header_bytes; at + sizeof(Entry) <= end;) {
     const Entry entry = load<Entry>(at);
-    if (entry.header_bytes < sizeof(Entry) || entry.payload_bytes > static_cast<uint64_t>(end - at)) break;
+    const uint64_t left = static_cast<uint64_t>(end - at);
+    if (entry.header_bytes < sizeof(Entry) || entry.header_bytes > left || entry.payload_bytes > left - entry.header_bytes) break;
     std::string_view payload(at + entry.header_bytes, entry.payload_bytes);
     at += entry.header_bytes + entry.payload_bytes;
     if (entry.kind == kind_elf) {

@@ -213,8 +213,7 @@ Operand BodyParser::operand() {
     else if (inner.kind == Operand::variable) o.base = inner.base, o.value = inner.value;
     else if (inner.kind == Operand::integer) o.value = inner.value;
     else lex_.fail("unsupported address");
-    if (lex_.take('+')) o.value += static_cast<int64_t>(operand().value);
-    else if (lex_.is('-')) o.value += operand().value;
+    if (lex_.take('+') || lex_.is('-')) o.value = static_cast<int64_t>(static_cast<uint64_t>(o.value) + static_cast<uint64_t>(operand().value));
     if (lex_.is(',')) o.kind = Operand::name;  // with coordinates, as of textures and tensors: no decoder takes it
     while (lex_.take(',')) operand();
     lex_.expect(']');
@@ -226,7 +225,7 @@ Operand BodyParser::operand() {
   if (t.kind == Token::integer || t.kind == Token::real32 || t.kind == Token::real64) {
     o.kind = t.kind == Token::integer ? Operand::integer : t.kind == Token::real32 ? Operand::real32 : Operand::real64;
     o.value = static_cast<int64_t>(t.value);
-    if (minus && t.kind == Token::integer) o.value = -o.value;
+    if (minus && t.kind == Token::integer) o.value = static_cast<int64_t>(-t.value);
     else if (minus) o.value ^= t.kind == Token::real32 ? int64_t{1} << 31 : INT64_MIN;
     return o;
   }
