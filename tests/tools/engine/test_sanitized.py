@@ -64,7 +64,7 @@ def test_faults_are_reported_and_the_sanitizers_silent(bench: Bench, sanitized: 
     assert {case: lines for case, lines in said.items() if lines} == {}
 
 
-@pytest.mark.parametrize(("kind", "rounds"), [("ptx", 250), ("fatbin", 120)])
+@pytest.mark.parametrize(("kind", "rounds"), [("ptx", 400), ("fatbin", 100)])
 def test_damaged_device_code_is_refused_or_runs_and_never_brings_the_process_down(
     bench: Bench, sanitized: SanitizedEngine, kind: str, rounds: int
 ) -> None:
@@ -74,7 +74,7 @@ def test_damaged_device_code_is_refused_or_runs_and_never_brings_the_process_dow
         "ptx": ("-ptx", "-arch=compute_90"),
         "fatbin": ("-fatbin", "-gencode=arch=compute_90,code=[sm_90,compute_90]", "-compress-mode=none"),
     }
-    argv = [bench.toolkit.nvcc, *target[kind], "-lineinfo", source, "-o", code]
+    argv: list[str | Path] = [bench.toolkit.nvcc, *target[kind], "-lineinfo", source, "-o", code]
     assert asyncio.run(run_process(argv, timeout_s=60)).exit_status == 0
     compiler = asyncio.run(find_host_compiler())
     driver = bench.folder / "mangle"
@@ -90,7 +90,10 @@ def test_damaged_device_code_is_refused_or_runs_and_never_brings_the_process_dow
             sanitized,
             driver,
             str(code),
+            "0",
             str(rounds),
+            "0",
+            "0",
             CUDANALYST_MODE=mode,
             CUDANALYST_MAX_WARP_INSTRUCTIONS="20000",
         )

@@ -43,6 +43,16 @@ T load(const char* at) {
   return value;
 }
 
+// Byte by byte: what is no container may be a shorter text.
+template <typename T>
+bool begins_with(const void* data, T magic) {
+  char bytes[sizeof magic];
+  std::memcpy(bytes, &magic, sizeof magic);
+  for (size_t k = 0; k < sizeof magic; ++k)
+    if (static_cast<const char*>(data)[k] != bytes[k]) return false;
+  return true;
+}
+
 // The architecture that `.target` names, and whether it is one of those that run on exactly one chip (sm_90a).
 struct Target {
   int architecture = 0;
@@ -61,12 +71,12 @@ Target target_of(std::string_view ptx) {
 
 }  // namespace
 
-bool is_fatbin(const void* data) { return load<uint32_t>(static_cast<const char*>(data)) == container_magic; }
-bool is_elf(const void* data) { return std::memcmp(data, ELFMAG, SELFMAG) == 0; }
+bool is_fatbin(const void* data) { return begins_with(data, container_magic); }
+bool is_elf(const void* data) { return std::strncmp(static_cast<const char*>(data), ELFMAG, SELFMAG) == 0; }
 
 std::vector<const void*> unwrap(const void* at) {
+  if (!begins_with(at, wrapper_magic)) return {};
   const Wrapper wrapper = load<Wrapper>(static_cast<const char*>(at));
-  if (wrapper.magic != wrapper_magic) return {};
   std::vector<const void*> found{wrapper.data};
   if (wrapper.version == 2 && wrapper.objects)
     for (auto object = wrapper.objects; *object; object++) found.push_back(*object);
