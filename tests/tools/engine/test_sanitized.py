@@ -64,7 +64,7 @@ def test_faults_are_reported_and_the_sanitizers_silent(bench: Bench, sanitized: 
     assert {case: lines for case, lines in said.items() if lines} == {}
 
 
-@pytest.mark.parametrize(("kind", "rounds"), [("ptx", 400), ("fatbin", 100)])
+@pytest.mark.parametrize(("kind", "rounds"), [("ptx", 120), ("fatbin", 60)])
 def test_damaged_device_code_is_refused_or_runs_and_never_brings_the_process_down(
     bench: Bench, sanitized: SanitizedEngine, kind: str, rounds: int
 ) -> None:
