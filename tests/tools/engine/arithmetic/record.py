@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from tests.tools.engine.arithmetic.inputs import EDGES
-from tests.tools.engine.arithmetic.run import APPROXIMATE, KEPT_APPROXIMATE, WORD, checksums, launches_of
+from tests.tools.engine.arithmetic.inputs import EDGES, TOTAL, inputs
+from tests.tools.engine.arithmetic.run import APPROXIMATE, KEPT_APPROXIMATE, PIECE, WORD, Launch, checksums, launches_of
 
 Row = npt.NDArray[np.generic]
 
@@ -36,29 +36,39 @@ def kept(family: str) -> npt.NDArray[np.int64]:
     return np.arange(EDGES)
 
 
-def digest(sums: list[int]) -> str:
-    """Of the checksums of all pieces."""
-    return hashlib.blake2b(np.array(sums, dtype="<u4").tobytes(), digest_size=6).hexdigest()
+def ambiguous(kinds: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Inputs with several f64 NaNs: which of them survives depends on the order in which ptxas puts the sources."""
+    nans = [
+        np.isnan(column.view(np.float64)) for column, kind in zip(inputs(kinds), kinds, strict=True) if kind == "f64"
+    ]
+    return np.sum(nans, axis=0) > 1 if nans else np.zeros(TOTAL, dtype=np.bool_)
 
 
-def digest_of(row: Row) -> str:
-    """Of all results of a form."""
-    return digest(checksums(row))
+def digest(sums: list[int], kinds: tuple[str, ...]) -> str:
+    """Of the checksums of all pieces without an ambiguous result."""
+    clear = ~ambiguous(kinds).reshape(-1, PIECE).any(axis=1)
+    return hashlib.blake2b(np.array(sums, dtype="<u4")[clear].tobytes(), digest_size=6).hexdigest()
 
 
-def widths(family: str) -> dict[str, int]:
-    """Bytes of a result of each form."""
-    return {name: launch.width for launch in launches_of(family) for name in launch.names}
+def digest_of(row: Row, kinds: tuple[str, ...]) -> str:
+    """Of all results of a form with such inputs."""
+    return digest(checksums(row), kinds)
+
+
+def launches(family: str) -> dict[str, Launch]:
+    """By the name of the form."""
+    return {name: launch for launch in launches_of(family) for name in launch.names}
 
 
 def make(raw: Path, family: str, device: str) -> bytes:
     """The file of a family."""
     index = kept(family)
     with np.load(raw / f"{family}.npz") as rows:
-        names = list(rows.files)
+        by_name = launches(family)
+        names = [name for name in rows.files if name in by_name]
         body = b"".join(np.ascontiguousarray(rows[name][index]).tobytes() for name in names)
     sums = json.loads((raw / f"{family}.json").read_text())
-    digests = {} if family in APPROXIMATE else {name: digest(sums[name]) for name in names}
+    digests = {} if family in APPROXIMATE else {name: digest(sums[name], by_name[name].inputs) for name in names}
     header = {"device": device, "family": family, "names": names, "digests": list(digests.values())}
     return lzma.compress(json.dumps(header).encode() + b"\n" + body, preset=9)
 
@@ -67,11 +77,11 @@ def load(path: Path) -> Record:
     """Reads such a file."""
     header, _, body = lzma.decompress(path.read_bytes()).partition(b"\n")
     about = json.loads(header)
-    width, count = widths(about["family"]), kept(about["family"]).size
+    by_name, count = launches(about["family"]), kept(about["family"]).size
     rows: dict[str, Row] = {}
     at = 0
     for name in about["names"]:
-        word = WORD[width[name]]
+        word = WORD[by_name[name].width]
         rows[name] = np.frombuffer(body, dtype=word, count=count, offset=at)
         at += rows[name].nbytes
     return Record(rows, dict(zip(about["names"], about["digests"], strict=False)))

@@ -96,8 +96,6 @@ u16 compute(u16 a, u16 b, u16 c, const Instr& i) {
   }
   a = prepare<H>(a, i);
   b = prepare<H>(b, i);
-  // .oob: where an operand is the NaN that marks a value out of bounds, the result is zero.
-  if (op == op_fma && i.option & 32 && (a == 0x7fff || b == 0x7fff || c == 0x7fff)) return 0;
   if constexpr (op == op_fma) {
     c = prepare<H>(c, i);
     const u16 r = H::fma(a, b, c);
@@ -140,7 +138,7 @@ void half(Decoder& d) {
   const Type t = d.type();
   sources(d, n, width(t));
   d.i.option = static_cast<u8>((d.has(".ftz") ? 1 : 0) | (d.has(".sat") ? 2 : 0) | (d.has(".relu") ? 4 : 0) | (d.has(".NaN") ? 8 : 0) |
-                               (d.has(".xorsign") ? 16 : 0) | (d.has(".oob") ? 32 : 0));
+                               (d.has(".xorsign") ? 16 : 0));
   finish(d,
          t == Type::f16     ? run<Half, op, false>
          : t == Type::f16x2 ? run<Half, op, true>
@@ -158,7 +156,6 @@ constexpr Row rows[] = {
     {"mul{.rn}(.bf16|.bf16x2)", half<op_mul, 2>},
     {"fma.rn{.ftz}{.sat|.relu}(.f16|.f16x2)", half<op_fma, 3>},
     {"fma.rn{.relu}(.bf16|.bf16x2)", half<op_fma, 3>},
-    {"fma.rn.oob{.relu}(.f16|.f16x2|.bf16|.bf16x2)", half<op_fma, 3>},
     {"min{.ftz}{.NaN}(.f16|.f16x2)", half<op_min, 2>},
     {"min{.ftz}{.NaN}.xorsign.abs(.f16|.f16x2)", half<op_min, 2>},
     {"min{.NaN}(.bf16|.bf16x2)", half<op_min, 2>},

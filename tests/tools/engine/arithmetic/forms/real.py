@@ -59,8 +59,6 @@ def half() -> Iterator[Form]:
                     yield form(f"{name}{rounding}{flags}.{t}", f"{t} {t}", t)
         for flags in ("", ".relu") if brain else (*FLAGS, ".relu", ".ftz.relu"):
             yield form(f"fma.rn{flags}.{t}", f"{t} {t} {t}", t)
-        for flags in ("", ".relu"):
-            yield form(f"fma.rn.oob{flags}.{t}", f"{t} {t} {t}", t)
         for ftz in ("",) if brain else ("", ".ftz"):
             for name in ("min", "max"):
                 for nan in ("", ".NaN"):
@@ -71,7 +69,7 @@ def half() -> Iterator[Form]:
 
 
 def tiny() -> Iterator[Form]:
-    """Flushing of results around the smallest normal, and marks of values out of bounds."""
+    """Flushing of results around the smallest normal."""
     for rounding in ROUNDINGS:
         for flags in (".ftz", ".ftz.sat"):
             yield named(f"mul{rounding}{flags}.f32", "f32tiny f32tiny", "f32")
@@ -85,8 +83,6 @@ def tiny() -> Iterator[Form]:
         yield named(f"mul.rn{flags}.f16", "f16tiny f16tiny", "f16")
         yield named(f"mul.rn{flags}.f16", "f16least f16", "f16")
         yield named(f"fma.rn{flags}.f16", "f16tiny f16tiny f16least", "f16")
-    for name in ("fma.rn.oob.f16", "fma.rn.oob.relu.f16", "fma.rn.oob.bf16", "fma.rn.oob.relu.bf16"):
-        yield named(name, "f16nan f16nan f16nan", "f16")
     for name in ("cvt.rna.tf32.f32", "cvt.rna.satfinite.tf32.f32", "cvt.rn.tf32.f32"):
         yield named(name, "f32nan", "f32")
 
