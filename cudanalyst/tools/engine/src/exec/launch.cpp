@@ -177,6 +177,11 @@ class Worker {
     b.done = false;
     for (Barrier& bar : b.barriers) bar = Barrier{};
     if (!b.shared_init.empty()) std::fill(b.shared_init.begin(), b.shared_init.end(), 0);
+    if (launch_.program->reserved_shared) {  // the system clears it, and cooperative groups count on that
+      const size_t from = b.shared_bytes - reserved_shared_bytes;
+      std::memset(b.shared + from, 0, reserved_shared_bytes);
+      if (!b.shared_init.empty()) std::memset(b.shared_init.data() + from, 1, reserved_shared_bytes);
+    }
     if (!b.shared_pending.empty()) std::fill(b.shared_pending.begin(), b.shared_pending.end(), 0);
     b.pending_total = 0;
     if (b.local_init)
