@@ -34,6 +34,18 @@ class LineCounts(BaseModel):
     barriers: Count = 0
 
 
+class SampledBlocks(BaseModel):
+    """Blocks that stood for all, and the standard errors of totals that were scaled from them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    blocks: Annotated[int, Field(ge=1, lt=2**63)]
+    of: Annotated[int, Field(ge=1, lt=2**63)]
+    warp_instructions_standard_error: Count = 0
+    global_sectors_standard_error: Count = 0
+    shared_wavefronts_standard_error: Count = 0
+
+
 class KernelCounts(LineCounts):
     """Counts of one kernel in one launch shape, over all its launches."""
 
@@ -49,6 +61,9 @@ class KernelCounts(LineCounts):
     dram_bytes_unique_read: Count = 0
     dram_bytes_unique_written: Count = 0
     shared_bytes: Count = 0
+    sampled: SampledBlocks | None = None
+    after_sampled: bool = False
+    """It read what a sampled launch wrote in part: what it did may depend on that."""
     lines: tuple[LineCounts, ...] = ()
 
     @property

@@ -41,7 +41,7 @@ class ProfileRequest(Frozen):
     """What to profile."""
 
     sizes: SizeSet | None = None
-    """Named sizes of a candidate's call; None: the largest eval size that can be profiled soon (`profile_size`), else a test size."""
+    """Named sizes of a candidate's call, of which the CPU engine runs a sample of the blocks where all are beyond the budget; None: the largest eval size that can be profiled soon (`profile_size`), else a test size."""
     device: str = "h200"
     """Device to model for."""
     budget_warp_instructions: float = Field(default=20e6, gt=0)
@@ -158,14 +158,16 @@ async def profile(
         )
         limits = Limits(request.timeout_s, request.max_warp_instructions)
         planned = await asyncio.to_thread(plan_profile, problem, group, sizes, secret, limits)
-        execution = await toolchain.profile(build, replace(planned.request, selection=selection))
+        sample = None if request.sizes is None else int(request.budget_warp_instructions)
+        asked = replace(planned.request, selection=selection, sample_warp_instructions=sample)
+        execution = await toolchain.profile(build, asked)
         ended = ending(planned, execution, answered_calls(planned, execution))
         failure = None if ended is None else (_status(ended.status), f"Not profiled: {ended.message}. Next: debug.")
     measured_on = capabilities.measured_on.model_copy(update={"sandbox": execution.sandbox})
     fields: dict[str, Any] = {"measured_on": measured_on, "candidate": source.id, "duration_s": watch.elapsed_s}
     if request.sass:
         fields |= await _machine_code(toolchain, build, request)
-    missing = not_possible(execution)
+    missing = not_possible(execution) or _not_sampled(execution)
     if missing:
         return ProfileResult(**{**fields, **unavailable(missing, measured_on)})
     if failure:
@@ -199,6 +201,18 @@ async def _codes(toolchain: Toolchain, build: Build, device: Device) -> tuple[di
         return await toolchain.laid_out(build, device.arch), None
     except Unavailable as error:
         return {}, str(error)
+
+
+def _not_sampled(execution: Execution) -> str | None:
+    """Why a launch that is too large to run whole was not sampled either."""
+    for record in execution.report:
+        if record.get("type") == "sampling_refused":
+            kernel, reason = one_line(str(record.get("kernel")), 120), one_line(str(record.get("reason")), 200)
+            return (
+                f"the budget ended {kernel} at this size, and a part of its blocks cannot stand for all: {reason}; "
+                "use a smaller size, or raise budget_warp_instructions"
+            )
+    return None
 
 
 async def _machine_code(toolchain: Toolchain, build: Build, request: ProfileRequest) -> dict[str, Any]:

@@ -31,8 +31,11 @@ def profile_size(
         return feasible[-1] if feasible else ("test", problem.sizes["test"][0])
     for group in ("test", "eval"):
         if wanted in problem.sizes.get(group, ()):
-            if is_large(problem, wanted) and not on_gpu:
-                raise BadRequest(f"only a GPU runs {wanted}; use a smaller size, or leave the size out")
+            if is_large(problem, wanted) and not on_gpu and buffer_bytes(problem, wanted) > MOST_BYTES:
+                raise BadRequest(
+                    f"only a GPU runs {wanted}: the CPU engine samples blocks, but data beyond {MOST_BYTES >> 20} MiB take too long to prepare; "
+                    "use a smaller size, or leave the size out"
+                )
             return group, wanted
     known = "; ".join(str(sizes) for group in ("test", "eval") for sizes in problem.sizes.get(group, ()))
     raise BadRequest(f"problem {problem.id} has no sizes {wanted}; use one of: {known}")

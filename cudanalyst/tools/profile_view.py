@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import get_args
 
 from cudanalyst.kernels.problem import SizeSet
-from cudanalyst.tools.counts import LANES, SECTOR_BYTES, LineCounts
+from cudanalyst.tools.counts import LANES, SECTOR_BYTES, KernelCounts, LineCounts
 from cudanalyst.tools.figures import ratio, rounded
 from cudanalyst.tools.model.predict import STATED_ERROR, Prediction
 from cudanalyst.tools.modelled import ModelledKernel
@@ -40,6 +40,9 @@ def _kernel(kernel: ModelledKernel, total_us: float, lines: int) -> KernelProfil
         modelled_us=rounded((kernel.prediction or kernel.modelled).us),
         modelled=_modelled(kernel.prediction) if kernel.prediction else None,
         share=ratio((kernel.prediction or kernel.modelled).us, total_us),
+        sampled_blocks=None if counts.sampled is None else counts.sampled.blocks,
+        sampling_error=_sampling_error(counts),
+        reads_sampled_results=counts.after_sampled,
         lines=tuple(_line(line) for line in sorted(busiest, key=lambda line: (line.file or "", line.line or 0))),
     )
 
@@ -55,6 +58,17 @@ def _modelled(prediction: Prediction) -> ModelledTime:
         resident_warps=prediction.resident_warps,
         error=STATED_ERROR,
     )
+
+
+def _sampling_error(counts: KernelCounts) -> float | None:
+    if counts.sampled is None:
+        return None
+    pairs = (
+        (counts.sampled.warp_instructions_standard_error, counts.warp_instructions),
+        (counts.sampled.global_sectors_standard_error, counts.global_sectors),
+        (counts.sampled.shared_wavefronts_standard_error, counts.shared_wavefronts),
+    )
+    return rounded(max(error / total for error, total in pairs if total))
 
 
 def _weight(line: LineCounts) -> tuple[float, int]:
@@ -95,6 +109,10 @@ def summarise(
         f"{count_of(len(kernels), 'kernel')}, modelled (not measured) {total_us:.3g} us on {device}{where}{share}; "
         f"bound by {(longest.bound or 'nothing known').replace('_', ' ')}."
     )
+    if longest.sampled_blocks is not None:
+        text += (
+            f" Counted on {longest.sampled_blocks} sampled blocks (standard error {longest.sampling_error or 0:.1%})."
+        )
     if not insights:
         return text + " No single change to the access pattern or launch is modelled to gain 3 %."
     first = insights[0]

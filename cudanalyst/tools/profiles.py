@@ -110,6 +110,12 @@ class KernelProfile(Frozen):
     """Matrix instructions executed, by form."""
     rules: tuple[ToolRule, ...] = ()
     """What Nsight Compute's own rules say (metrics `full`)."""
+    sampled_blocks: int | None = None
+    """Blocks that stood for all of a launch too large to run whole; None: every block ran. CPU engine only, as the next two."""
+    sampling_error: float | None = None
+    """Largest relative standard error of warp instructions, global sectors and shared wavefronts that comes from it."""
+    reads_sampled_results: bool = False
+    """It read what a sampled launch had written in part, so what it counted may depend on data that were missing."""
     passes: int | None = None
     """Replays of a launch that the counters took."""
 

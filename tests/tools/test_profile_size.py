@@ -46,3 +46,9 @@ def test_without_a_quick_eval_size_a_test_size_is_taken():
     problem = DOUBLE.model_copy(update={"sizes": {**DOUBLE.sizes, "eval": ({"n": MOST_BYTES},)}})
     assert profile_size(problem, None, BUDGET, on_gpu=True) == ("test", {"n": 128})
     assert "prepare" in why_this_size(problem, {"n": 128})
+
+
+def test_a_large_size_whose_data_are_soon_prepared_is_left_to_a_sample_of_its_blocks():
+    problem = CATALOGUE.problem("matmul")
+    largest = problem.sizes["eval"][-1]
+    assert profile_size(problem, largest, BUDGET, on_gpu=False) == ("eval", largest)

@@ -189,7 +189,9 @@ class CpuToolchain:
 
     async def profile(self, build: Build, request: ExecutionRequest) -> Execution:
         """Runs a build with counters."""
-        return await self._execute(build, request, "profile", {})
+        sample = request.sample_warp_instructions if isinstance(request, CandidateRequest) else None
+        settings = {} if sample is None else {"CUDANALYST_SAMPLE": str(sample)}
+        return await self._execute(build, request, "profile", settings)
 
     async def machine_code(self, build: Build) -> tuple[SassKernel, ...]:
         """The machine code that the same compiler made for the device of the build's target; the engine does not run it.

@@ -92,6 +92,8 @@ class CandidateRequest:
     max_warp_instructions: int | None = None
     selection: Selection | None = None
     """What is profiled; only `profile` looks at it."""
+    sample_warp_instructions: int | None = None
+    """A profile on the CPU engine runs a part of the blocks of a launch that needs more; None: all, always."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ struct Config {
   uint64_t seed = 0;
   unsigned threads = 1;
   uint64_t max_warp_instructions = 0;  // 0: none
+  uint64_t sample_budget = 0;          // warp instructions of a launch, above which a profile samples its blocks; 0: never
   size_t memory_bytes = size_t{4} << 30;
   std::string device_path;
 };

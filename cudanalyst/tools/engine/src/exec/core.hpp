@@ -303,6 +303,8 @@ struct Cluster {
 
 constexpr u32 reserved_shared_bytes = 1024;  // behind the rest of a block's shared memory
 
+class Sampler;
+
 struct LaunchState {
   const Program* program = nullptr;
   Launch launch;
@@ -316,10 +318,12 @@ struct LaunchState {
   std::atomic<int> error{0};
   std::mutex mutex;
   bool parallel = false;
-  u64 grid_workspace = 0;   // of grid-wide sync
-  bool concurrent = false;  // some earlier operation of another stream does not come before (racecheck)
-  u32 clock_begin = 0;      // accesses with an earlier clock belong to earlier operations, and
-  u32 clock_floor = 0;      // accesses with an earlier clock belong to earlier launches
+  u64 grid_workspace = 0;      // of grid-wide sync
+  bool concurrent = false;     // some earlier operation of another stream does not come before (racecheck)
+  u32 clock_begin = 0;         // accesses with an earlier clock belong to earlier operations, and
+  u32 clock_floor = 0;         // accesses with an earlier clock belong to earlier launches
+  Sampler* sampler = nullptr;  // of a profile that may run a part of the blocks
+  std::string dependent;       // why it must not, where the launch is larger than a profile may run
 };
 
 struct Profile;

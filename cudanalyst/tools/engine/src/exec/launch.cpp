@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <thread>
 
 #include "../check/check.hpp"
 #include "../check/order.hpp"
 #include "../module/module.hpp"
 #include "../prof/profile.hpp"
+#include "../prof/sample.hpp"
 
 namespace cudanalyst {
 namespace {
@@ -86,8 +88,15 @@ class Worker {
  private:
   // The blocks of a cluster start together; nearly always it is one.
   bool start_cluster(Cluster* c) {
-    const u64 number = launch_.next_block.fetch_add(1);
+    Sampler* const sampler = launch_.sampler;
+    if (sampler && !sampler->ready()) return false;
+    u64 number = launch_.next_block.fetch_add(1);
     if (number * launch_.cluster_blocks >= launch_.blocks || launch_.stop) return false;
+    if (sampler) {
+      const auto chosen = sampler->next();
+      if (!chosen) return false;
+      number = *chosen;
+    }
     if (!c) {
       clusters_.push_back(std::make_unique<Cluster>());
       c = clusters_.back().get();
@@ -126,7 +135,12 @@ class Worker {
       if (launch_.stop) return true;
       progress |= b->done || b->executed != before;
       if (b->done && (c_.checks & racecheck)) race_block_end(*b);
-      if (b->done && c_.profile) profile_block_done(*b);
+      if (b->done && c_.profile) {
+        profile_block_done(*b);
+        u64 executed = 0;
+        for (const Warp& w : b->warps) executed += w.executed;
+        if (launch_.sampler) launch_.sampler->block_done(b->number, executed);
+      }
       more |= !b->done;
     }
     return more;
@@ -249,6 +263,10 @@ class Worker {
         progress = true;
         spinning &= state == WarpState::ready && w.spinning;
         const u64 total = launch_.executed.fetch_add(w.executed - before) + (w.executed - before);
+        if (!launch_.dependent.empty() && total > config().sample_budget && !launch_.stop) {
+          refuse_sampling();
+          return true;
+        }
         if (config().max_warp_instructions && total > config().max_warp_instructions && !launch_.stop) {
           report_stuck(c_, resident(), false);
           return true;
@@ -264,6 +282,16 @@ class Worker {
         return true;
     }
     return true;
+  }
+
+  void refuse_sampling() {
+    std::string json = "{\"type\":\"sampling_refused\",\"kernel\":";
+    append_json_string(json, launch_.program->kernel);
+    json += ",\"reason\":";
+    append_json_string(json, launch_.dependent);
+    report_line(json + "}");
+    launch_.error = launch_timeout;
+    launch_.stop = true;
   }
 
   // bar.warp.sync may be reached at different places: release lanes whose whole mask waits at some bar.warp.sync.
@@ -405,10 +433,21 @@ Error launch(Kernel& kernel, const Launch& request, const uint8_t* parameters, s
   }
   if (order::watching()) order::runs(*program);
   if (config().checks & racecheck) race_start_launch(state);
+  std::optional<Sampler> sampler;
+  if (config().mode == Mode::profile && config().sample_budget && blocks > Sampler::least_blocks) {
+    const std::string why = why_not_sampled(*program, state);
+    if (why.empty()) state.sampler = &sampler.emplace(*profile_of(*program, request), blocks, config().sample_budget);
+    else state.dependent = why;
+  }
   run_grid(state);
   if (config().checks & racecheck) race_end_launch();
   if (state.grid_workspace) memory::release(state.grid_workspace);
-  if (config().mode == Mode::profile) profile_launch_done(*program, request, state);
+  if (config().mode == Mode::profile) {
+    Profile& p = *profile_of(*program, request);
+    if (sampler && !state.error) sampler->finish();
+    note_incomplete(p, sampler && p.sampled.of);
+    profile_launch_done(*program, request, state);
+  }
   report_launch(state);
   return static_cast<Error>(state.error.load());
 }

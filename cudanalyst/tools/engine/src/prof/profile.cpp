@@ -1,6 +1,7 @@
 #include "profile.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -89,6 +90,8 @@ void count_updates(Profile& p, const Instr& i, const u64* address, u32 lanes, Ac
   c.serial += most;
 }
 
+u64 unique(const Profile& p, const std::vector<u64>& bitmap) { return p.sampled.of ? p.sampled.unique(bitmap) : marked(bitmap); }
+
 struct Line {
   u64 executed = 0, lanes = 0, global_requests = 0, global_sectors = 0, shared_requests = 0, wavefronts = 0, ideal = 0, atomics = 0, branches = 0,
       divergent = 0, barriers = 0;
@@ -107,6 +110,17 @@ void fields(std::string& json, const Line& l) {
   add("branches", l.branches);
   add("divergent_branches", l.divergent);
   add("barriers", l.barriers);
+}
+
+void sampled_fields(std::string& json, const Profile& p) {
+  const Sampled& s = p.sampled;
+  if (s.after) json += ",\"after_sampled\":true";
+  if (!s.of) return;
+  json += ",\"sampled\":{\"blocks\":" + std::to_string(s.blocks) + ",\"of\":" + std::to_string(s.of);
+  constexpr const char* names[] = {"warp_instructions", "global_sectors", "shared_wavefronts"};
+  for (size_t q = 0; q < Sampled::quantities; ++q)
+    json += std::string(",\"") + names[q] + "_standard_error\":" + std::to_string(std::llround(std::sqrt(s.variance[q])));
+  json += "}";
 }
 
 }  // namespace
@@ -212,9 +226,10 @@ void write_profiles() {
     append_json_string(json, p.program->symbol);
     json += shape;
     fields(json, total);
+    sampled_fields(json, p);
     json += ",\"shared_bytes\":" + std::to_string(p.program->static_shared + p.launch.dynamic_shared_bytes);
-    json += ",\"dram_bytes_unique_read\":" + std::to_string(marked(p.read) * 32) +
-            ",\"dram_bytes_unique_written\":" + std::to_string(marked(p.written) * 32) + ",\"mix\":{";
+    json += ",\"dram_bytes_unique_read\":" + std::to_string(unique(p, p.read) * 32) +
+            ",\"dram_bytes_unique_written\":" + std::to_string(unique(p, p.written) * 32) + ",\"mix\":{";
     bool first = true;
     for (int k = 0; k < static_cast<int>(MixClass::count); ++k) {
       if (!mix[k]) continue;

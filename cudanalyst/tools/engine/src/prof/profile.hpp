@@ -19,6 +19,18 @@ struct Updates {  // that a slice of the L2 makes for one statement: sectors ove
   u64 requests = 0, lanes = 0;
 };
 
+// How a profile was sampled: some blocks of large launches stand for all (sample.hpp).
+struct Sampled {
+  static constexpr size_t quantities = 3;  // warp instructions, global sectors, shared wavefronts
+  u64 blocks = 0, of = 0;
+  double scale = 1;
+  double variance[quantities] = {};
+  bool after = false;  // a launch read what a sampled one wrote in part
+
+  // Sectors that all blocks would mark: what the sample marked, scaled, within the part of each allocation that it reached into.
+  u64 unique(const std::vector<u64>& bitmap) const;
+};
+
 struct Profile {
   const Program* program = nullptr;
   Launch launch;
@@ -30,6 +42,7 @@ struct Profile {
   std::unique_ptr<Cache> l1, l2;
   u64 block = UINT64_MAX;          // whose lines the L1 holds
   std::vector<u64> read, written;  // bitmaps over the sectors of device memory
+  Sampled sampled;
 };
 
 Profile* profile_of(const Program& program, const Launch& launch);

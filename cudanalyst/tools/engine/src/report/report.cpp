@@ -64,6 +64,7 @@ Config read_config() {
   result.seed = number("CUDANALYST_SEED", 0);
   result.threads = static_cast<unsigned>(std::min<uint64_t>(std::max<uint64_t>(number("CUDANALYST_THREADS", 1), 1), 256));
   result.max_warp_instructions = number("CUDANALYST_MAX_WARP_INSTRUCTIONS", 0);
+  result.sample_budget = number("CUDANALYST_SAMPLE", 0);
   result.memory_bytes = number("CUDANALYST_MEMORY", size_t{4} << 30);
   result.device_path = variable("CUDANALYST_DEVICE");
   return result;
