@@ -13,7 +13,7 @@ from cudanalyst.tools.engine.build import EngineInstallation, install_engine
 from cudanalyst.tools.process import ProcessResult, run_process, scrubbed_environment
 from cudanalyst.tools.toolchain.discovery import Toolkit, find_toolkit
 
-COMPILE_TIMEOUT_S = 120
+COMPILE_TIMEOUT_S = 400
 RUN_TIMEOUT_S = 30
 
 

@@ -54,7 +54,14 @@ int main(int, char** argv) {
   std::printf("%d\\n", (int)cudaDeviceSynchronize());
 }
 """
-COUNTS = ("warp_instructions", "thread_instructions", "global_requests", "global_sectors", "shared_wavefronts", "barriers")
+COUNTS = (
+    "warp_instructions",
+    "thread_instructions",
+    "global_requests",
+    "global_sectors",
+    "shared_wavefronts",
+    "barriers",
+)
 
 
 def profiles(bench: Bench, which: str, budget: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

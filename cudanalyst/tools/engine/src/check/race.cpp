@@ -169,7 +169,32 @@ void race_barrier(Block& b, const std::vector<u32>& arrived, bool whole_block, c
   }
 }
 
+// What lanes had fenced before they met is fenced for all of them: whoever signals then signals for all.
+static void share_fenced(std::shared_ptr<Knowledge>* fenced, u32 lanes) {
+  std::shared_ptr<Knowledge> all, last;
+  bool several = false, missing = false;
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const std::shared_ptr<Knowledge>& one = fenced[__builtin_ctz(rest)];
+    missing |= !one;
+    if (!one || one == last) continue;
+    last = one;
+    if (!all) {
+      all = one;
+      continue;
+    }
+    if (!several) all = std::make_shared<Knowledge>(*all);
+    several = true;
+    merge(*all, *one);
+  }
+  if (!all || !(several || missing)) return;
+  for (u32 rest = lanes; rest; rest &= rest - 1) fenced[__builtin_ctz(rest)] = all;
+}
+
 void race_warp_sync(Warp& w, u32 lanes) {
+  if (w.block->knowledge) {
+    share_fenced(w.fenced, lanes);
+    share_fenced(w.fenced_narrow, lanes);
+  }
   u32 highest = 0;
   bool uniform = true;
   const std::shared_ptr<Knowledge>& first = w.known[__builtin_ctz(lanes)];

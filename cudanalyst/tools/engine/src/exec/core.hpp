@@ -89,6 +89,7 @@ struct alignas(64) Instr {
   u32 target = 0;  // pc
   u32 e = none;
   u32 v[8] = {none, none, none, none, none, none, none, none};
+  bool apart = false;  // lanes may meet in it from several places: `width` and `bytes` are those of a and d
   const void* more = nullptr;
   s32 location = -1;
   u32 pc = 0;

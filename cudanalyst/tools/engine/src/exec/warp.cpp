@@ -139,6 +139,57 @@ u32 of_another_mask(const u32* member, u32 lanes, u32 mask) {
   return result;
 }
 
+u32 mask_of(const Warp& w, u32 lane) {
+  u32 mask;
+  const Instr& i = w.context->program->code[w.pc[lane]];
+  std::memcpy(&mask, w.frames[lane]->registers + i.e + size_t{lane} * 4, 4);
+  return mask;
+}
+
+// Lanes that wait with this mask in the same operation elsewhere: a compiler may have copied it, for instance when it unrolled a loop.
+u32 elsewhere(const Warp& w, const Instr& i, u32 mask) {
+  u32 result = 0;
+  for (u32 rest = i.apart ? w.waiting_sync & mask : 0; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    if (w.pc[l] == i.pc && w.frames[l] == w.frame) continue;
+    const Instr& other = w.context->program->code[w.pc[l]];
+    if (other.apart && other.fn == i.fn && other.option == i.option && mask_of(w, l) == mask) result |= 1u << l;
+  }
+  return result;
+}
+
+// Executes an operation that lanes meet in from several places: with registers of its own, which each lane's are copied to and from.
+void execute_apart(Warp& w, const Instr& i, u32 here, u32 others) {
+  constexpr u32 a = 0, b = 256, c = 384, e = 512, d = 640, p = 768;
+  alignas(64) u8 registers[p + 64] = {};
+  const auto each = [&](const auto& copy) {
+    for (u32 rest = here | others; rest; rest &= rest - 1) {
+      const u32 l = static_cast<u32>(__builtin_ctz(rest));
+      const bool is_here = here >> l & 1;
+      copy(is_here ? i : w.context->program->code[w.pc[l]], is_here ? w.frame->registers : w.frames[l]->registers, l);
+    }
+  };
+  const auto move = [](u8* to, const u8* from, u32 bytes, u32 lane) { std::memcpy(to + size_t{lane} * bytes, from + size_t{lane} * bytes, bytes); };
+  each([&](const Instr& own, const u8* from, u32 l) {
+    if (own.a != none) move(registers + a, from + own.a, own.width, l);
+    if (own.width == 1) registers[a + l] ^= own.option2 ^ i.option2;  // a vote of what is not so
+    if (own.b != none) move(registers + b, from + own.b, 4, l);
+    if (own.c != none) move(registers + c, from + own.c, 4, l);
+    move(registers + e, from + own.e, 4, l);
+  });
+  Instr apart = i;
+  apart.a = a, apart.b = b, apart.c = c, apart.e = e, apart.d = d, apart.v[0] = p;
+  u8* const before = w.registers;
+  w.registers = registers;
+  w.mask = here | others;
+  apart.fn(w, apart);
+  w.registers = before;
+  each([&](const Instr& own, u8* to, u32 l) {
+    if (own.d != none) move(to + own.d, registers + d, own.bytes, l);
+    if (own.v[0] != none) move(to + own.v[0], registers + p, 1, l);
+  });
+}
+
 // The lanes (of `lanes` and of those that wait here) whose whole mask is here.
 u32 assemble(Warp& w, const Instr& i, u32 lanes) {
   u32 together = lanes;
@@ -151,7 +202,8 @@ u32 assemble(Warp& w, const Instr& i, u32 lanes) {
   for (u32 rest = together; rest; rest &= rest - 1) {
     const u32 l = static_cast<u32>(__builtin_ctz(rest));
     const u32 need = member ? member[l] : UINT32_MAX;
-    if (((need & w.live) & ~together) == 0) ready |= 1u << l;
+    const u32 missing = need & w.live & ~together;
+    if (missing == 0 || (member && (missing & ~elsewhere(w, i, need)) == 0)) ready |= 1u << l;
   }
   if (member && w.context->checks & synccheck) {
     for (u32 rest = ready; rest; rest &= rest - 1) {
@@ -200,10 +252,18 @@ bool warp_sync(Warp& w, const Instr& i, u32 group, u32 lanes) {
         for (u32 l = 0; l < 32; ++l)
           if (rest >> l & 1 && member[l] == mask) same |= 1u << l;
       }
-      w.mask = same;
-      i.fn(w, i);
-      if (w.context->checks & racecheck) race_warp_sync(w, same);
+      const u32 others = member ? elsewhere(w, i, member[__builtin_ctz(rest)]) : 0;
       rest &= ~same;
+      if (others) {
+        execute_apart(w, i, same, others);
+        w.waiting_sync &= ~others;
+        w.blocked &= ~others;
+        for (u32 l = 0; l < 32; ++l) w.pc[l] += others >> l & 1;
+      } else {
+        w.mask = same;
+        i.fn(w, i);
+      }
+      if (w.context->checks & racecheck) race_warp_sync(w, same | others);
     }
     store_pc(w, ready, i.pc + 1);
   }

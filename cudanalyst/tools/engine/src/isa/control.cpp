@@ -140,6 +140,7 @@ void warp_barrier(Decoder& d) {
   d.expect_operands(1);
   d.i.e = d.source(0, 4);
   d.i.control = Control::warp_sync;
+  d.i.apart = true;
   finish(d, nothing, MixClass::barrier);
 }
 void fence_run(Warp& w, const Instr& i) {

@@ -55,7 +55,7 @@ void parameter_address(Warp& w, const Instr& i) {
 }
 void clock(Warp& w, const Instr& i) {
   const u64 now = w.block->executed + w.executed + ++w.context->clock_now;
-  const u64 value = i.option == 1 ? now * 8 / 1000 * 1000 : now;
+  const u64 value = i.option == 1 ? (now * 8 / 1000 + 1) * 1000 : now;  // nobody meets the timer at zero
   if (i.width == 4) each<u32>(w, i.d, [&](int) { return static_cast<u32>(i.option == 2 ? value >> 32 : value); });
   else each<u64>(w, i.d, [&](int) { return value; });
 }

@@ -33,6 +33,13 @@ void shuffle(Warp& w, const Instr& i) {
     if (p) p[l] = valid[l];
   }
 }
+// Lanes may meet in the operation from several places; these are the bytes of its source and result.
+void meets_apart(Decoder& d, u32 source, u32 result) {
+  d.i.control = Control::warp_sync;
+  d.i.apart = true;
+  d.i.width = static_cast<u8>(source);
+  d.i.bytes = static_cast<u8>(result);
+}
 void shfl(Decoder& d) {
   d.expect_operands(5);
   const Operand& target = d.operand(0);
@@ -44,7 +51,7 @@ void shfl(Decoder& d) {
   d.i.c = d.source(3, 4);
   d.i.e = d.source(4, 4);
   d.i.option = d.has(".up") ? 0 : d.has(".down") ? 1 : d.has(".bfly") ? 2 : 3;
-  d.i.control = Control::warp_sync;
+  meets_apart(d, 4, 4);
   finish(d, shuffle, MixClass::shuffle);
 }
 
@@ -72,7 +79,7 @@ void vote(Decoder& d) {
   d.i.a = d.predicate(d.operand(1), negated);
   d.i.option2 = negated;
   d.i.e = d.source(2, 4);
-  d.i.control = Control::warp_sync;
+  meets_apart(d, 1, d.i.option ? 1 : 4);
   finish(d, vote_run, MixClass::shuffle);
 }
 
@@ -102,7 +109,7 @@ void match(Decoder& d) {
   if (pair) d.i.v[0] = d.target(d.part(target, 1), 1);
   d.i.a = d.source(1, width(d.type()));
   d.i.e = d.source(2, 4);
-  d.i.control = Control::warp_sync;
+  meets_apart(d, width(d.type()), 4);
   finish(d, width(d.type()) == 4 ? match_run<u32> : match_run<u64>, MixClass::shuffle);
 }
 
@@ -131,7 +138,7 @@ void redux(Decoder& d) {
   d.i.d = d.target(0, 4);
   d.i.a = d.source(1, 4);
   d.i.e = d.source(2, 4);
-  d.i.control = Control::warp_sync;
+  meets_apart(d, 4, 4);
   const bool s = d.type() == Type::s32;
   finish(d,
          d.has(".add")   ? reduce<u32, [](u32 a, u32 b) { return a + b; }>
@@ -168,7 +175,7 @@ void elect(Decoder& d) {
   if (d.part(target, 0).kind != Operand::sink) d.i.d = d.target(d.part(target, 0), 4);
   d.i.v[0] = d.target(d.part(target, 1), 1);
   d.i.e = d.source(1, 4);
-  d.i.control = Control::warp_sync;
+  meets_apart(d, 0, 4);
   finish(d, elect_run, MixClass::shuffle);
 }
 

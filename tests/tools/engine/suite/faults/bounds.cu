@@ -176,7 +176,7 @@ PAIR(async_source) {
 template <bool right>
 __global__ void transpose(const float* x, float* y, int w, int h) {
   const int cx = blockIdx.x * blockDim.x + threadIdx.x, cy = blockIdx.y * blockDim.y + threadIdx.y;
-  if (cx < w && (!right || cy < h)) y[cx * h + cy] = x[cy * w + cx];  // FAULT half_a_guard memcheck invalid_global_read // FAULT half_a_guard memcheck invalid_global_write
+  if (cx < w && (!right || cy < h)) y[cx * h + cy] = x[cy * w + cx];  // FAULT half_a_guard memcheck invalid_global_read // FAULT-OR half_a_guard memcheck invalid_global_write // FAULT-OR half_a_guard racecheck global_race_waw
 }
 PAIR(half_a_guard) {
   transpose<right><<<dim3(2, 2), dim3(16, 16)>>>(zeros<float>(32 * 20), zeros<float>(32 * 20), 32, 20);
