@@ -229,7 +229,7 @@ def test_the_driver_api_loads_and_launches_ptx(bench: Bench) -> None:
     }
     """
     run = bench.run(code, "-lcuda")
-    assert run.output.splitlines() == ["0 126 4 1", "500", "218"]
+    assert run.output.splitlines() == ["0 126 4 1", "500", "200"]
 
 
 def test_a_table_of_another_device_answers_queries(bench: Bench, tmp_path: Path) -> None:
@@ -254,3 +254,18 @@ def test_a_bad_table_is_refused_with_its_line(bench: Bench, tmp_path: Path) -> N
     )
     assert run.process.exit_status == 125
     assert f"{table}:2" in run.process.stderr.text
+
+
+def test_registered_memory_is_the_devices_at_the_address_that_is_asked_for(bench: Bench) -> None:
+    code = """
+    int* p = (int*)aligned_alloc(4096, 8192), *d;
+    p[100] = 1000;
+    cudaHostRegister(p, 8192, cudaHostRegisterMapped);
+    cudaHostGetDevicePointer(&d, p + 1, 0);
+    add<<<1, 128>>>(d, 100);
+    cudaDeviceSynchronize();
+    p[1] += 1;
+    int e = cudaHostUnregister(p);
+    printf("%d %d %d\\n", e, p[100], p[1]);
+    """
+    assert bench.run(KERNEL + f"int main() {{ {code} }}").output == "0 1099 1\n"

@@ -37,6 +37,7 @@ const Config& config();
 // What the program has set of the device (cudaDeviceSetLimit) and launches heed.
 struct DeviceLimits {
   size_t stack_bytes = 1024, heap_bytes = size_t{8} << 20;
+  bool heap_touched = false, printed = false;  // a kernel has used them: their limits stand
 };
 DeviceLimits& device_limits();
 
@@ -134,6 +135,11 @@ struct Symbol {
 // Decodes PTX text. Kernels whose code holds something unsupported load, and fail when launched (and are reported then);
 // text that is not PTX gives nullptr and a message.
 std::shared_ptr<Module> load_ptx(std::string_view text, std::string& message);
+// Several separately compiled texts as one, for load_ptx.
+std::string link_ptx(const std::vector<std::string_view>& texts);
+size_t constant_bytes(const Module& module);  // of its constant variables
+// What functions a kernel calls that no text defines; empty where all are there.
+std::vector<std::string> undefined_functions(const Module& module);
 Kernel* find_kernel(Module& module, std::string_view symbol);
 std::optional<Symbol> find_variable(Module& module, std::string_view symbol);
 std::vector<std::string> kernel_symbols(const Module& module);

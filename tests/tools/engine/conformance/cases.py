@@ -12,6 +12,7 @@ SOURCE: Final = HERE / "conformance.cu"
 RECORDED: Final = HERE.parent / "data" / "api-h200-driver580-cuda13.0.json.gz"
 FLAGS: Final = ("-Xcompiler", "-Wno-deprecated-declarations", "-lcuda")
 CASE_TIMEOUT_S: Final = 60
+CRASHED: Final = "ended: -11"
 
 
 def names(program: Path) -> list[str]:

@@ -45,7 +45,7 @@ Context* top() { return stack.empty() ? nullptr : find(handle_of(stack.back()));
 
 Context* primary() {
   Registry& known = registry();
-  if (!known.active) known.primary.flags = known.primary_flags;
+  if (!known.active) known.primary.flags = known.primary_flags | CU_CTX_MAP_HOST;
   known.active = true;
   return &known.primary;
 }
@@ -108,7 +108,7 @@ CUDANALYST_API CUresult cuDevicePrimaryCtxSetFlags(CUdevice device, unsigned fla
     if (int error = no_device(device)) return error;
     if (!valid_flags(flags)) return invalid_value;
     registry().primary_flags = flags;
-    if (registry().active) registry().primary.flags = flags;
+    if (registry().active) registry().primary.flags = flags | CU_CTX_MAP_HOST;
     return success;
   });
 }
@@ -141,6 +141,7 @@ CUDANALYST_API CUresult cuCtxCreate(CUcontext* handle, CUctxCreateParams*, unsig
 }
 CUDANALYST_API CUresult cuCtxDestroy(CUcontext handle) {
   return of_driver([&]() -> int {
+    if (!handle) return invalid_value;
     Context* context = find(handle);
     if (!context || context == &registry().primary) return CUDA_ERROR_INVALID_CONTEXT;
     registry().made.erase(context);
@@ -150,6 +151,7 @@ CUDANALYST_API CUresult cuCtxDestroy(CUcontext handle) {
 }
 CUDANALYST_API CUresult cuCtxPushCurrent(CUcontext handle) {
   return of_driver([&]() -> int {
+    if (!handle) return invalid_value;
     Context* context = find(handle);
     if (!context) return CUDA_ERROR_INVALID_CONTEXT;
     stack.push_back(context);
@@ -177,7 +179,10 @@ CUDANALYST_API CUresult cuCtxGetCurrent(CUcontext* handle) {
   return of_driver([&]() -> int { return handle ? (*handle = current(), success) : invalid_value; });
 }
 CUDANALYST_API CUresult cuCtxGetDevice(CUdevice* device) {
-  return driver_call([&]() -> int { return device ? (*device = 0, success) : invalid_value; });
+  return of_driver([&]() -> int {
+    if (!top()) return CUDA_ERROR_INVALID_CONTEXT;
+    return device ? (*device = 0, success) : invalid_value;
+  });
 }
 CUDANALYST_API CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext context) {
   return of_driver([&]() -> int {

@@ -1,5 +1,7 @@
 #include "copy.hpp"
 
+#include <cstring>
+
 #include "../check/order.hpp"
 #include "errors.hpp"
 #include "host_memory.hpp"
@@ -55,6 +57,13 @@ Direction direction(bool to_device, bool from_device) {
   return from_device ? Direction::device_to_host : Direction::host_to_host;
 }
 
+// Of a plane; an H200 asks less of a single row.
+int check_pitches(size_t to_pitch, size_t from_pitch, size_t width, size_t rows) {
+  if (width <= to_pitch && width <= from_pitch) return success;
+  if (rows != 1) return cudaErrorInvalidPitchValue;
+  return to_pitch || from_pitch ? invalid_value : success;
+}
+
 bool overflows(size_t rows, size_t pitch) { return rows && pitch > SIZE_MAX / rows; }
 
 }  // namespace
@@ -63,15 +72,14 @@ int copy(const CopyCall& call) {
   Stream* stream = streams::find(call.stream);
   if (!stream) return cudaErrorInvalidResourceHandle;
   const bool to_device = host_memory::on_device(call.to), from_device = host_memory::on_device(call.from);
-  if (call.kind < cudaMemcpyHostToHost || call.kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (!call.row_bytes || !call.rows) return success;
+  if (call.kind < cudaMemcpyHostToHost || call.kind > cudaMemcpyDefault) return cudaErrorInvalidMemcpyDirection;
   if (call.rows > 1 && (call.to_pitch < call.row_bytes || call.from_pitch < call.row_bytes)) return cudaErrorInvalidPitchValue;
   if (!call.to || !call.from) return bad_copy(invalid_value, call, "from " + whose(call.from) + " to " + whose(call.to));
   if (overflows(call.rows, call.to_pitch) || overflows(call.rows, call.from_pitch)) return invalid_value;
   if (int error = check_kind(call.kind, to_device, from_device))
     return bad_copy(error, call, std::string(name_of(call.kind)) + " does not fit a copy from " + whose(call.from) + " to " + whose(call.to));
-  if ((config().checks & memcheck) || backend().recording())
-    if (const std::string why = overrun(call); !why.empty()) return bad_copy(invalid_value, call, why);
+  if (const std::string why = overrun(call); !why.empty()) return bad_copy(invalid_value, call, why);
   if (call.blocking) {
     if (int error = contract::host_wait(call.caller)) return error;
   }
@@ -100,13 +108,24 @@ int copy_batch(const char* caller, void* const* to, const void* const* from, con
   return success;
 }
 
+namespace {
+// Registered host memory, which the device can fill too.
+int fill_registered(const FillCall& call) {
+  for (size_t row = 0; row < call.rows; row++)
+    for (size_t k = 0; k < call.row_elements; k++)
+      std::memcpy(static_cast<char*>(call.to) + row * call.pitch + k * call.element_bytes, &call.pattern, call.element_bytes);
+  return success;
+}
+}  // namespace
+
 int fill(const FillCall& call) {
   Stream* stream = streams::find(call.stream);
   if (!stream) return cudaErrorInvalidResourceHandle;
   if (!call.row_elements || !call.rows) return success;
   const uint64_t address = reinterpret_cast<uint64_t>(call.to);
+  if (!host_memory::on_device(call.to) && host_memory::place_of(call.to) == host_memory::Place::pinned) return fill_registered(call);
   if (!host_memory::on_device(call.to) || address % call.element_bytes || overflows(call.rows, call.pitch)) return invalid_value;
-  if (call.rows > 1 && call.pitch < call.row_elements * call.element_bytes) return invalid_value;
+  if (call.rows > 1 && (call.pitch < call.row_elements * call.element_bytes || call.pitch % call.element_bytes)) return invalid_value;
   // The whole range is checked first: a GPU refuses such a call before it writes anything.
   if (call.row_elements > SIZE_MAX / call.element_bytes) return invalid_value;
   const size_t reach = (call.rows - 1) * call.pitch + call.row_elements * call.element_bytes;
@@ -144,6 +163,12 @@ cudaError_t copy_3d(const char* caller, bool blocking, const cudaMemcpy3DParms* 
     if (!parameters) return invalid_value;
     if (parameters->srcArray || parameters->dstArray)
       return unsupported("function", "copies of CUDA arrays", "the CPU engine has no arrays and textures; use linear memory");
+    const cudaExtent& extent = parameters->extent;
+    if (extent.depth > 1 && extent.width && extent.height)
+      for (const auto& [pitched, position] : {std::pair(parameters->srcPtr, parameters->srcPos), std::pair(parameters->dstPtr, parameters->dstPos)}) {
+        if (extent.height > pitched.ysize) return cudaErrorInvalidPitchValue;
+        if (position.y + extent.height > pitched.ysize) return invalid_value;
+      }
     for (size_t slice = 0; slice < parameters->extent.depth; slice++)
       if (int error = copy(of_3d(caller, blocking, *parameters, slice, stream))) return error;
     return success;
@@ -180,17 +205,21 @@ cudaError_t copy_symbol(const char* caller, bool blocking, bool to_symbol, const
 
 using namespace cudanalyst;
 
+// Copies and fills of nothing succeed whatever else is wrong, a broken context included.
 CUDANALYST_API cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+  if (!bytes) return cudaSuccess;
   return runtime_call([&] { return copy({.caller = "cudaMemcpy", .blocking = true, .to = to, .from = from, .row_bytes = bytes, .kind = kind}); });
 }
 CUDANALYST_PER_THREAD(cudaMemcpy, _ptds);
 CUDANALYST_API cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
+  if (!bytes) return cudaSuccess;
   return runtime_call([&] {
     return copy({.caller = "cudaMemcpyAsync", .blocking = false, .to = to, .from = from, .row_bytes = bytes, .kind = kind, .stream = stream});
   });
 }
 CUDANALYST_PER_THREAD(cudaMemcpyAsync, _ptsz);
 CUDANALYST_API cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device, size_t bytes) {
+  if (!bytes) return cudaSuccess;
   if (to_device || from_device) return finish(cudaErrorInvalidDevice);
   return cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice);
 }
@@ -201,7 +230,7 @@ CUDANALYST_API cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const vo
 CUDANALYST_API cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
                                         cudaMemcpyKind kind) {
   return runtime_call([&]() -> int {
-    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+    if (int error = check_pitches(to_pitch, from_pitch, width, rows)) return error;
     return copy({.caller = "cudaMemcpy2D",
                  .blocking = true,
                  .to = to,
@@ -217,7 +246,7 @@ CUDANALYST_PER_THREAD(cudaMemcpy2D, _ptds);
 CUDANALYST_API cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t rows,
                                              cudaMemcpyKind kind, cudaStream_t stream) {
   return runtime_call([&]() -> int {
-    if (width > to_pitch || width > from_pitch) return cudaErrorInvalidPitchValue;
+    if (int error = check_pitches(to_pitch, from_pitch, width, rows)) return error;
     return copy({.caller = "cudaMemcpy2DAsync",
                  .blocking = false,
                  .to = to,
@@ -304,6 +333,7 @@ cudaError_t fill_bytes(const char* caller, void* to, int value, size_t bytes, si
 }
 
 cudaError_t fill_3d(const char* caller, cudaPitchedPtr pitched, int value, cudaExtent extent, cudaStream_t stream) {
+  if (extent.depth > 1 && extent.width && extent.height > pitched.ysize) return finish(invalid_value, caller);
   for (size_t slice = 0; slice < extent.depth; slice++) {
     void* at = static_cast<char*>(pitched.ptr) + slice * pitched.ysize * pitched.pitch;
     if (cudaError_t error = fill_bytes(caller, at, value, extent.width, extent.height, pitched.pitch, stream)) return error;
@@ -312,7 +342,10 @@ cudaError_t fill_3d(const char* caller, cudaPitchedPtr pitched, int value, cudaE
 }
 }  // namespace
 
-CUDANALYST_API cudaError_t cudaMemset(void* to, int value, size_t bytes) { return fill_bytes("cudaMemset", to, value, bytes, 1, 0, nullptr); }
+CUDANALYST_API cudaError_t cudaMemset(void* to, int value, size_t bytes) {
+  if (!bytes) return cudaSuccess;
+  return fill_bytes("cudaMemset", to, value, bytes, 1, 0, nullptr);
+}
 CUDANALYST_PER_THREAD(cudaMemset, _ptds);
 CUDANALYST_API cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   return fill_bytes("cudaMemsetAsync", to, value, bytes, 1, 0, stream);

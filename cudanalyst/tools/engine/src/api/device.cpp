@@ -1,5 +1,6 @@
 #include "device.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -84,22 +85,41 @@ int architecture() { return attribute(cudaDevAttrComputeCapabilityMajor) * 10 + 
 const std::string& name() { return table().name; }
 
 namespace {
-size_t limits[] = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448};  // of an H200, by cudaLimit
-constexpr int no_such_limit = 3;                                            // cudaLimitDevRuntimeSyncDepth is gone
+// Of an H200, by cudaLimit, and what it makes of a value that is asked for.
+size_t limits[] = {1024, 8650752, 8388608, 0, 2048, 64, 11796480, 232448, 0};
+constexpr int no_such_limit = 3;  // cudaLimitDevRuntimeSyncDepth is gone
 int cache = cudaFuncCachePreferNone;
+
+int adjust(int limit, size_t& value) {
+  constexpr size_t stack_unit = 16, most_stack = size_t{512} << 10, least_fifo = size_t{512} << 10, least_heap = size_t{4} << 20;
+  constexpr size_t least_launches = 32, most_launches = 599186, most_granularity = 128, persisting_unit = 3932160;
+  switch (limit) {
+    case cudaLimitStackSize: value = (value + stack_unit - 1) / stack_unit * stack_unit; return value > most_stack ? invalid_value : success;
+    case cudaLimitPrintfFifoSize: value = std::max(value, least_fifo); return device_limits().printed ? invalid_value : success;
+    case cudaLimitMallocHeapSize: value = std::max(value, least_heap); return device_limits().heap_touched ? invalid_value : success;
+    case cudaLimitDevRuntimePendingLaunchCount: value = std::clamp(value, least_launches, most_launches); return success;
+    case cudaLimitMaxL2FetchGranularity: return value > most_granularity ? invalid_value : success;
+    case cudaLimitPersistingL2CacheSize:
+      value = std::min<size_t>((value + persisting_unit - 1) / persisting_unit * persisting_unit,
+                               static_cast<size_t>(attribute(cudaDevAttrMaxPersistingL2CacheSize)));
+      return success;
+    default: return cudaErrorNotPermitted;
+  }
+}
 }  // namespace
 
 int get_limit(size_t* value, int limit) {
-  if (!value || limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
-  if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+  if (!value || limit < 0) return invalid_value;
+  if (limit == no_such_limit || static_cast<size_t>(limit) >= std::size(limits)) return cudaErrorUnsupportedLimit;
   *value = limits[limit];
   return success;
 }
 
 int set_limit(int limit, size_t value) {
-  if (limit < 0 || static_cast<size_t>(limit) >= std::size(limits)) return invalid_value;
-  if (limit == no_such_limit) return cudaErrorUnsupportedLimit;
+  if (limit < 0) return invalid_value;
+  if (limit == no_such_limit || static_cast<size_t>(limit) >= std::size(limits)) return cudaErrorUnsupportedLimit;
   if (int error = contract::lasting("cudaDeviceSetLimit")) return error;
+  if (int error = adjust(limit, value)) return error;
   limits[limit] = value;
   if (limit == cudaLimitStackSize) device_limits().stack_bytes = value;
   if (limit == cudaLimitMallocHeapSize) device_limits().heap_bytes = value;
@@ -142,7 +162,11 @@ CUDANALYST_API cudaError_t cudaSetDevice(int device) {
     return success;
   });
 }
-CUDANALYST_API cudaError_t cudaInitDevice(int device, unsigned, unsigned) { return cudaSetDevice(device); }
+CUDANALYST_API cudaError_t cudaInitDevice(int device, unsigned device_flags_wanted, unsigned flags) {
+  if (flags & cudaInitDeviceFlagsAreValid)
+    if (const cudaError_t error = cudaSetDeviceFlags(device_flags_wanted)) return error;
+  return cudaSetDevice(device);
+}
 CUDANALYST_API cudaError_t cudaSetValidDevices(int* list, int count) {
   return query([&]() -> int {
     for (int k = 0; list && k < count; k++)
@@ -157,7 +181,7 @@ CUDANALYST_API cudaError_t cudaSetDeviceFlags(unsigned flags) {
   return query([&]() -> int {
     const unsigned schedule = flags & cudaDeviceScheduleMask;
     if ((flags & ~cudaDeviceMask) || (schedule & (schedule - 1))) return invalid_value;
-    device_flags = flags;
+    device_flags = flags & (cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax | cudaDeviceSyncMemops);
     return success;
   });
 }
@@ -190,11 +214,13 @@ CUDANALYST_API cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int pee
     return success;
   });
 }
-CUDANALYST_API cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) { return finish(cudaErrorInvalidDevice); }
-CUDANALYST_API cudaError_t cudaDeviceDisablePeerAccess(int) { return finish(cudaErrorInvalidDevice); }
+CUDANALYST_API cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  return finish(peer ? cudaErrorInvalidDevice : cudaErrorPeerAccessUnsupported);
+}
+CUDANALYST_API cudaError_t cudaDeviceDisablePeerAccess(int peer) { return finish(peer ? cudaErrorInvalidDevice : cudaErrorPeerAccessNotEnabled); }
 CUDANALYST_API cudaError_t cudaDeviceGetP2PAttribute(int*, cudaDeviceP2PAttr, int, int) { return finish(cudaErrorInvalidDevice); }
 CUDANALYST_API cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  return query([&]() -> int {
+  return runtime_call([&]() -> int {
     if (least) *least = 0;
     if (greatest) *greatest = streams::least_priority();
     return success;
@@ -260,5 +286,11 @@ CUDANALYST_API cudaError_t cudaDeviceGetPCIBusId(char* text, int bytes, int devi
   });
 }
 CUDANALYST_API cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
-  return query([&]() -> int { return device && text ? (*device = 0, success) : invalid_value; });
+  return query([&]() -> int {
+    unsigned domain = 0, bus = 0, slot = 0;
+    if (!device || !text || std::sscanf(text, "%x:%x:%x", &domain, &bus, &slot) != 3) return invalid_value;
+    const bool ours = static_cast<int>(domain) == attribute(cudaDevAttrPciDomainId) && static_cast<int>(bus) == attribute(cudaDevAttrPciBusId) &&
+                      static_cast<int>(slot) == attribute(cudaDevAttrPciDeviceId);
+    return ours ? (*device = 0, success) : static_cast<int>(cudaErrorInvalidDevice);
+  });
 }

@@ -72,7 +72,7 @@ int load_file(void** handle, const char* path) {
 int get_function(void** handle, void* image_handle, const char* name) {
   Image* image = modules::find(image_handle);
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
-  if (!handle || !name) return invalid_value;
+  if (!handle || !name || !*name) return invalid_value;
   int error = success;
   *handle = image->function(name, error);
   return error == invalid_device_function ? static_cast<int>(CUDA_ERROR_NOT_FOUND) : error;
@@ -83,7 +83,10 @@ int get_global(CUdeviceptr* address, size_t* bytes, void* image_handle, const ch
   if (!image) return CUDA_ERROR_INVALID_HANDLE;
   if (!name || (!address && !bytes)) return invalid_value;
   Symbol found;
-  if (int error = image->variable(name, found)) return error;
+  if (int error = image->variable(name, found)) {
+    int unused = success;
+    return image->function(name, unused) ? static_cast<int>(invalid_value) : error;
+  }
   if (address) *address = found.address;
   if (bytes) *bytes = found.bytes;
   return success;
@@ -233,29 +236,31 @@ CUDANALYST_API CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) {
 }
 
 namespace {
-struct ErrorName {
+struct ErrorEntry {
   int code;
-  const char* name;
+  const char *name, *text;
 };
-constexpr ErrorName error_names[] = {
+constexpr ErrorEntry error_entries[] = {
 #include "driver_errors.inc"
 };
-const char* name_of(int error) {
-  for (const ErrorName& known : error_names)
-    if (known.code == error) return known.name;
+const ErrorEntry* entry_of(int error) {
+  for (const ErrorEntry& known : error_entries)
+    if (known.code == error) return &known;
   return nullptr;
 }
 }  // namespace
 
 CUDANALYST_API CUresult cuGetErrorName(CUresult error, const char** name) {
   if (!name) return CUDA_ERROR_INVALID_VALUE;
-  *name = name_of(error);
-  return *name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const ErrorEntry* entry = entry_of(error);
+  *name = entry ? entry->name : nullptr;
+  return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUDANALYST_API CUresult cuGetErrorString(CUresult error, const char** text) {
   if (!text) return CUDA_ERROR_INVALID_VALUE;
-  *text = name_of(error) ? errors::description(error) : nullptr;
-  return *text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const ErrorEntry* entry = entry_of(error);
+  *text = entry ? entry->text : nullptr;
+  return entry ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 // Private tables of the driver, which NVIDIA's own libraries ask for and do without.
@@ -272,18 +277,21 @@ CUDANALYST_API CUresult cuGetProcAddress_v2(const char* symbol, void** function,
   if (!symbol || !function || flags > (CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
     return CUDA_ERROR_INVALID_VALUE;
   *function = nullptr;
-  if (std::strncmp(symbol, "cu", 2) != 0 || std::strncmp(symbol, "cuda", 4) == 0) {
-    if (status) *status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-    return CUDA_ERROR_NOT_FOUND;
+  if (version > CUDA_VERSION) {
+    if (status) *status = CU_GET_PROC_ADDRESS_SUCCESS;
+    return CUDA_ERROR_INVALID_VALUE;
   }
-  if (version < first_version) {
-    if (status) *status = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
-    return CUDA_ERROR_NOT_FOUND;
-  }
-  for (const char* version : {"_v4", "_v3", "_v2", ""})
-    if ((*function = own_symbol(std::string(symbol) + version))) break;
-  if (status) *status = *function ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return *function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  // Names are without the version that the exported symbols have.
+  const std::string name = symbol;
+  const bool versioned = name.size() > 3 && name[name.size() - 3] == '_' && name[name.size() - 2] == 'v';
+  if (version >= first_version && name.starts_with("cu") && !name.starts_with("cuda") && !versioned)
+    for (const char* suffix : {"_v4", "_v3", "_v2", ""})
+      if ((*function = own_symbol(name + suffix))) break;
+  const auto found = *function                 ? CU_GET_PROC_ADDRESS_SUCCESS
+                     : version < first_version ? CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT
+                                               : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+  if (status) *status = found;
+  return *function || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 #undef cuGetProcAddress
 CUDANALYST_API CUresult cuGetProcAddress(const char* symbol, void** function, int version, cuuint64_t flags) {
@@ -295,9 +303,9 @@ CUDANALYST_API cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, 
   if (!symbol || !function) return finish(cudaErrorInvalidValue);
   contexts::use_primary();
   CUdriverProcAddressQueryResult found{};
-  CUresult error = cuGetProcAddress_v2(symbol, function, static_cast<int>(version), flags, &found);
-  if (status) *status = error ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
-  return finish(error ? cudaErrorSymbolNotFound : cudaSuccess);
+  const CUresult error = cuGetProcAddress_v2(symbol, function, static_cast<int>(version), flags, &found);
+  if (status) *status = static_cast<cudaDriverEntryPointQueryResult>(found);  // the two enumerations agree
+  return finish(error ? static_cast<int>(error) : found && !status ? static_cast<int>(cudaErrorSymbolNotFound) : success);
 }
 CUDANALYST_PER_THREAD(cudaGetDriverEntryPointByVersion, _ptsz);
 CUDANALYST_API cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long flags,

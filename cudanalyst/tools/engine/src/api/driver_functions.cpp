@@ -21,7 +21,7 @@ int function_attribute(const Function& function, int id, int& value) {
     case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: value = function.max_threads(); return success;
     case CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES: value = static_cast<int>(function.static_shared()); return success;
     case CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES: value = static_cast<int>(function.constant_bytes()); return success;
-    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: value = static_cast<int>(function.info().local_bytes); return success;
+    case CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES: value = static_cast<int>(function.local_bytes()); return success;
     case CU_FUNC_ATTRIBUTE_NUM_REGS: value = function.registers(); return success;
     case CU_FUNC_ATTRIBUTE_PTX_VERSION: value = function.ptx_version(); return success;
     case CU_FUNC_ATTRIBUTE_BINARY_VERSION: value = function.binary_version(); return success;
@@ -50,8 +50,10 @@ CUresult launch(const char* caller, CUfunction handle, Launch shape, CUstream st
                 std::span<const cudaLaunchAttribute> attributes = {}) {
   return of_function(handle, [&](Function& function) -> int {
     std::span<const uint8_t> packed;
-    if (!arguments && extra)
+    if (arguments && extra) return invalid_value;
+    if (extra)
       if (int error = read_extra(extra, packed)) return error;
+    if (packed.size() > function.argument_bytes()) return launch_out_of_resources;  // as an H200 says
     return launch_kernel({.caller = caller,
                           .function = &function,
                           .shape = shape,

@@ -29,7 +29,7 @@ int pointer_attribute(void* data, int id, CUdeviceptr address) {
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE: return give<unsigned>(data, of_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE);
     case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return give(data, address);
     case CU_POINTER_ATTRIBUTE_HOST_POINTER: return place == Place::device ? static_cast<int>(invalid_value) : give(data, address);
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give<int>(data, 0);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give<int>(data, place == Place::managed);
     case CU_POINTER_ATTRIBUTE_BUFFER_ID: return give<unsigned long long>(data, found->address >> 8);
     case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give<int>(data, place == Place::managed);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return give<int>(data, 0);
@@ -38,7 +38,7 @@ int pointer_attribute(void* data, int id, CUdeviceptr address) {
     case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give<size_t>(data, found->bytes);
     case CU_POINTER_ATTRIBUTE_MAPPED: return give<int>(data, 1);
     case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES: return give<unsigned long long>(data, 0);
-    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return give<int>(data, 0);
+    case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return give<int>(data, place == Place::device);
     case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return give<int>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
     case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE: return give<void*>(data, nullptr);
     default: return invalid_value;

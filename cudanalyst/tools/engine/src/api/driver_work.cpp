@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "../check/order.hpp"
+#include "contexts.hpp"
 #include "copy.hpp"
 #include "device.hpp"
 #include "host_memory.hpp"
@@ -55,6 +56,7 @@ CUDANALYST_API CUresult cuMemAlloc(CUdeviceptr* address, size_t bytes) {
 }
 CUDANALYST_API CUresult cuMemAllocPitch(CUdeviceptr* address, size_t* pitch, size_t width, size_t rows, unsigned element) {
   return allocating("cuMemAllocPitch", [&]() -> int {
+    if (pitch) *pitch = 0;
     if (!pitch || !width || !rows || (element != 4 && element != 8 && element != 16)) return invalid_value;
     return host_memory::allocate_pitch(reinterpret_cast<void**>(address), *pitch, width, rows);
   });
@@ -66,6 +68,7 @@ CUDANALYST_API CUresult cuMemAllocManaged(CUdeviceptr* address, size_t bytes, un
   });
 }
 CUDANALYST_API CUresult cuMemFree(CUdeviceptr address) {
+  if (!address && contexts::initialised()) return CUDA_SUCCESS;
   return allocating("cuMemFree", [&] { return host_memory::free_device(pointer(address)); });
 }
 CUDANALYST_API CUresult cuMemHostAlloc(void** host, size_t bytes, unsigned flags) {
@@ -80,9 +83,8 @@ CUDANALYST_API CUresult cuMemHostGetDevicePointer(CUdeviceptr* address, void* ho
 }
 CUDANALYST_API CUresult cuMemGetInfo(size_t* free, size_t* total) {
   return driver_call([&]() -> int {
-    if (!free || !total) return invalid_value;
-    *free = backend().free_bytes();
-    *total = backend().total_bytes();
+    if (free) *free = backend().free_bytes();
+    if (total) *total = backend().total_bytes();
     return success;
   });
 }

@@ -181,7 +181,7 @@ class Sections {
 
 // ptxas's notes: a format, an attribute, and a size or a small value.
 void read_register_counts(const Sections& sections, std::string_view notes, std::map<std::string, Resources>& resources) {
-  constexpr uint8_t sized_value = 4, register_count = 0x2f;
+  constexpr uint8_t sized_value = 4, register_count = 0x2f, frame_size = 0x11;
   while (notes.size() >= 4) {
     const auto format = static_cast<uint8_t>(notes[0]), attribute = static_cast<uint8_t>(notes[1]);
     const size_t bytes = format == sized_value ? load<uint16_t>(notes.data() + 2) : 0;
@@ -189,6 +189,10 @@ void read_register_counts(const Sections& sections, std::string_view notes, std:
     if (attribute == register_count && bytes >= 8) {
       const std::string_view symbol = sections.symbol(load<uint32_t>(notes.data() + 4));
       if (!symbol.empty()) resources[std::string(symbol)].registers = static_cast<int>(load<uint32_t>(notes.data() + 8));
+    }
+    if (attribute == frame_size && bytes >= 8) {
+      const std::string_view symbol = sections.symbol(load<uint32_t>(notes.data() + 4));
+      if (!symbol.empty()) resources[std::string(symbol)].local_bytes = static_cast<int>(load<uint32_t>(notes.data() + 8));
     }
     notes.remove_prefix(4 + bytes);
   }

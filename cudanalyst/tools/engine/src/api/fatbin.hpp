@@ -10,6 +10,7 @@ namespace cudanalyst::fatbin {
 struct Resources {
   int registers = 0;
   size_t shared_bytes = 0;
+  int local_bytes = -1;  // not known
 };
 
 struct Contents {

@@ -6,6 +6,7 @@
 #include "contract.hpp"
 #include "device.hpp"
 #include "errors.hpp"
+#include "modules.hpp"
 #include "pools.hpp"
 #include "streams.hpp"
 
@@ -57,6 +58,7 @@ Place place_of(const void* pointer) {
   if (holding(registry().pinned, number(pointer)) || holding(registry().registered, number(pointer))) return Place::pinned;
   if (!backend().on_device(pointer)) return Place::pageable;
   const auto found = backend().find(number(pointer));
+  if (found && !found->live) return Place::pageable;
   return found && found->kind == memory::Kind::managed ? Place::managed : Place::device;
 }
 
@@ -73,15 +75,21 @@ int allocate_pinned(void** pointer, size_t bytes, unsigned flags) {
   if (int error = contract::host_memory("pinned memory")) return error;
   if (flags & ~(cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined)) return invalid_value;
   const int error = allocate(pointer, bytes, memory::Kind::managed);
-  if (!error && *pointer) registry().pinned[number(*pointer)] = {bytes, flags | cudaHostAllocMapped};
+  if (!error && *pointer) registry().pinned[number(*pointer)] = {bytes, (flags & ~cudaHostAllocPortable) | cudaHostAllocMapped};
   return error;
 }
 
 int allocate_pitch(void** pointer, size_t& pitch, size_t width, size_t rows) {
   const auto unit = static_cast<size_t>(device::attribute(cudaDevAttrTextureAlignment));
-  if (width > SIZE_MAX - unit) return out_of_memory;
+  if (!pointer) return invalid_value;
+  if (!width || !rows) {
+    *pointer = nullptr;
+    pitch = 0;
+    return success;
+  }
+  if (width > backend().total_bytes()) return rows > backend().total_bytes() ? invalid_value : out_of_memory;  // as an H200 says
   const size_t rounded = (width + unit - 1) / unit * unit;
-  if (rows && rounded > SIZE_MAX / rows) return out_of_memory;
+  if (rounded > SIZE_MAX / rows) return invalid_value;
   const int error = allocate_device(pointer, rounded * rows);
   if (!error) pitch = rounded;
   return error;
@@ -109,12 +117,16 @@ int free_device(void* pointer) {
   if (!pointer) return success;
   if (registry().pinned.contains(number(pointer)))
     return errors::because(invalid_value, "invalid_free", "the memory is pinned host memory: free it with cudaFreeHost", number(pointer));
+  if (modules::is_managed_variable(pointer))
+    return errors::because(invalid_value, "invalid_free", "the memory is a __managed__ variable", number(pointer));
   return release(pointer, "cudaMalloc");
 }
 
 int free_async(void* pointer, cudaStream_t stream) {
   if (!streams::find(stream)) return cudaErrorInvalidResourceHandle;
   if (!pointer) return success;
+  const auto found = backend().find(number(pointer));
+  if (found && found->live && place_of(pointer) == Place::managed) return cudaErrorNotSupported;
   const Stream& in = *streams::find(stream);
   if (order::watching()) order::freed(number(pointer), in.id, !(in.flags & cudaStreamNonBlocking));
   return free_device(pointer);
@@ -138,14 +150,15 @@ int register_range(void* pointer, size_t bytes, unsigned flags) {
   if (backend().on_device(pointer)) return invalid_value;
   const uint64_t address = number(pointer);
   if (overlaps(registry().registered, address, bytes)) return cudaErrorHostMemoryAlreadyRegistered;
-  registry().registered[address] = {bytes, flags | cudaHostRegisterMapped};
+  registry().registered[address] = {bytes, (flags & ~cudaHostRegisterPortable) | cudaHostRegisterMapped};
   return success;
 }
 
 int unregister_range(void* pointer) {
   if (!pointer) return invalid_value;
   auto at = registry().registered.find(number(pointer));
-  if (at == registry().registered.end()) return cudaErrorHostMemoryNotRegistered;
+  if (at == registry().registered.end())
+    return place_of(pointer) == Place::pinned ? static_cast<int>(invalid_value) : cudaErrorHostMemoryNotRegistered;
   if (at->second.mapped) {
     memory::take_back(at->second.mapped, number(pointer), at->second.bytes);
     backend().release(at->second.mapped);
@@ -195,6 +208,7 @@ cudaError_t allocating(const char* function, Body&& body) {
 }  // namespace
 
 CUDANALYST_API cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  if (!pointer) return finish(invalid_value);
   return allocating("cudaMalloc", [&] { return allocate_device(pointer, bytes); });
 }
 CUDANALYST_API cudaError_t cudaFree(void* pointer) {
@@ -241,15 +255,14 @@ CUDANALYST_API cudaError_t cudaHostGetFlags(unsigned* flags, void* pointer) {
 
 CUDANALYST_API cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
   return runtime_call([&]() -> int {
-    if (!free || !total) return invalid_value;
-    *free = backend().free_bytes();
-    *total = backend().total_bytes();
+    if (free) *free = backend().free_bytes();
+    if (total) *total = backend().total_bytes();
     return success;
   });
 }
 
 CUDANALYST_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  return runtime_call([&]() -> int {
+  const auto body = [&]() -> int {
     if (!attributes) return invalid_value;
     const bool known = backend().on_device(pointer) && backend().find(reinterpret_cast<uint64_t>(pointer)).has_value();
     Place place = place_of(pointer);
@@ -266,5 +279,8 @@ CUDANALYST_API cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attri
       case Place::managed: attributes->type = cudaMemoryTypeManaged; break;
     }
     return success;
-  });
+  };
+  // As on an H200, a broken context does not stop this.
+  Guard guard(api_mutex());
+  return finish(body());
 }

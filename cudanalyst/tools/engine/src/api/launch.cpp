@@ -35,7 +35,8 @@ int validate_shape(const Function& function, const Launch& shape) {
   const uint32_t* required = about.required_threads;
   if (required[0] && (block.x != required[0] || block.y != std::max(required[1], 1u) || block.z != std::max(required[2], 1u))) return invalid_value;
   if (threads > static_cast<uint64_t>(function.max_threads())) return launch_out_of_resources;
-  if (shape.dynamic_shared_bytes > static_cast<size_t>(function.max_dynamic()))
+  // A cooperative launch is asked first whether its blocks fit.
+  if (!shape.cooperative && shape.dynamic_shared_bytes > static_cast<size_t>(function.max_dynamic()))
     return bad_launch(invalid_value, name + " with " + std::to_string(shape.dynamic_shared_bytes) + " B of dynamic shared memory: at most " +
                                          std::to_string(function.max_dynamic()) +
                                          " are allowed unless cudaFuncSetAttribute raises cudaFuncAttributeMaxDynamicSharedMemorySize");
@@ -53,6 +54,20 @@ int validate_cooperative(const Function& function, const Launch& shape) {
   return wanted > resident ? static_cast<int>(cudaErrorCooperativeLaunchTooLarge) : success;
 }
 
+// The cluster that the launch has, or the function, by its code or by its attributes.
+int choose_cluster(const Function& function, Launch& shape) {
+  const uint32_t* own = function.info().required_cluster;
+  const bool given = uint64_t{shape.cluster.x} * shape.cluster.y * shape.cluster.z > 1;
+  if (own[0]) {
+    if (given && (shape.cluster.x != own[0] || shape.cluster.y != own[1] || shape.cluster.z != own[2])) return cudaErrorInvalidClusterSize;
+    shape.cluster = {own[0], own[1], own[2]};
+  } else if (!given && function.cluster[0]) {
+    const auto at_least_one = [](int size) { return static_cast<uint32_t>(std::max(size, 1)); };
+    shape.cluster = {at_least_one(function.cluster[0]), at_least_one(function.cluster[1]), at_least_one(function.cluster[2])};
+  }
+  return success;
+}
+
 int validate_cluster(const Function& function, const Launch& shape) {
   const Dim3& cluster = shape.cluster;
   const uint64_t blocks = uint64_t{cluster.x} * cluster.y * cluster.z;
@@ -68,13 +83,21 @@ int read_attribute(const cudaLaunchAttribute& attribute, Launch& shape) {
     case cudaLaunchAttributeCooperative: shape.cooperative = attribute.val.cooperative != 0; return success;
     case cudaLaunchAttributeClusterDimension:
       shape.cluster = {attribute.val.clusterDim.x, attribute.val.clusterDim.y, attribute.val.clusterDim.z};
-      return shape.cluster.x && shape.cluster.y && shape.cluster.z ? success : invalid_value;
+      if (!shape.cluster.x && !shape.cluster.y && !shape.cluster.z) shape.cluster = {};
+      return shape.cluster.x && shape.cluster.y && shape.cluster.z ? static_cast<int>(success) : cudaErrorInvalidClusterSize;
+    case cudaLaunchAttributeClusterSchedulingPolicyPreference: {
+      const int policy = attribute.val.clusterSchedulingPolicyPreference;
+      return policy < cudaClusterSchedulingPolicyDefault || policy > cudaClusterSchedulingPolicyLoadBalancing ? invalid_value : success;
+    }
+    case cudaLaunchAttributeSynchronizationPolicy: return invalid_value;  // of streams
+    case cudaLaunchAttributeProgrammaticEvent:
+      if (!streams::find(attribute.val.programmaticEvent.event)) return cudaErrorInvalidResourceHandle;
+      return unsupported("function", "cudaLaunchAttributeProgrammaticEvent", "record the event after the launch (cudaEventRecord)");
     case cudaLaunchAttributeAccessPolicyWindow: return contract::lasting("an access policy window");
     // These change when and where blocks run, not what they compute.
     case cudaLaunchAttributeIgnore:
     case cudaLaunchAttributePriority:
     case cudaLaunchAttributePreferredClusterDimension:
-    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
     case cudaLaunchAttributeProgrammaticStreamSerialization:
     case cudaLaunchAttributeMemSyncDomain:
     case cudaLaunchAttributeMemSyncDomainMap:
@@ -100,6 +123,7 @@ int launch_kernel(LaunchCall call) {
   }
   const Function& function = *call.function;
   if (int error = validate_shape(function, call.shape)) return error;
+  if (int error = choose_cluster(function, call.shape)) return error;
   if (int error = validate_cluster(function, call.shape)) return error;
   if (call.shape.cooperative)
     if (int error = validate_cooperative(function, call.shape)) return error;
@@ -180,8 +204,8 @@ CUDANALYST_API cudaError_t cudaLaunchCooperativeKernel(const void* host, dim3 gr
 CUDANALYST_PER_THREAD(cudaLaunchCooperativeKernel, _ptsz);
 
 CUDANALYST_API cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* host, void** arguments) {
-  if (!config) return finish(invalid_value);
+  if (!config || (config->numAttrs && !config->attrs)) return finish(invalid_value);
   return launch_by_host("cudaLaunchKernelEx", host, {convert(config->gridDim), convert(config->blockDim), config->dynamicSmemBytes, false, {}},
-                        arguments, config->stream, {config->attrs, config->numAttrs});
+                        arguments, config->stream, {config->attrs, config->attrs ? config->numAttrs : 0});
 }
 CUDANALYST_PER_THREAD(cudaLaunchKernelExC, _ptsz);

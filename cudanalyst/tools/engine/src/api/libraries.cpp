@@ -3,6 +3,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "contexts.hpp"
 #include "device.hpp"
 #include "modules.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 int load(void** handle, const void* data) {
   if (!handle || !data) return invalid_value;
   int error = success;
-  *handle = modules::load(data, error);
+  *handle = modules::load(data, error, true);
   return error;
 }
 
@@ -34,10 +35,10 @@ int of_library(const void* handle, Body&& body) {
 }
 
 int unload(const void* handle) {
-  return of_library(handle, [](Image& image) {
-    modules::unload(&image);
-    return 0;
-  });
+  Image* image = modules::find(handle);
+  if (!image) return cudaErrorInvalidResourceHandle;
+  modules::unload(image);
+  return success;
 }
 
 int kernel(void** found, const void* handle, const char* name) {
@@ -84,17 +85,24 @@ int variable(void** address, size_t* bytes, const void* handle, const char* name
   });
 }
 
+// Libraries are of no context.
+template <typename Body>
+CUresult of_driver(Body&& body) {
+  Guard guard(api_mutex());
+  return contexts::initialised() ? driver_error(body()) : CUDA_ERROR_NOT_INITIALIZED;
+}
+
 }  // namespace
 
 CUDANALYST_API CUresult cuLibraryLoadData(CUlibrary* library, const void* data, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
-  return driver_call([&] { return load(reinterpret_cast<void**>(library), data); });
+  return of_driver([&] { return load(reinterpret_cast<void**>(library), data); });
 }
 CUDANALYST_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,
                                               unsigned) {
-  return driver_call([&] { return load_file(reinterpret_cast<void**>(library), path); });
+  return of_driver([&] { return load_file(reinterpret_cast<void**>(library), path); });
 }
 CUDANALYST_API CUresult cuLibraryUnload(CUlibrary library) {
-  return driver_call([&] { return unload(library); });
+  return of_driver([&] { return unload(library); });
 }
 CUDANALYST_API CUresult cuLibraryGetKernel(CUkernel* found, CUlibrary library, const char* name) {
   return driver_call([&] { return kernel(reinterpret_cast<void**>(found), library, name); });

@@ -57,7 +57,7 @@ int advise(const void* pointer, size_t bytes, int advice, int type, int id) {
   int place = nowhere;
   const bool of_a_place = advice >= cudaMemAdviseSetPreferredLocation && advice != cudaMemAdviseUnsetPreferredLocation;
   if (of_a_place)
-    if (int error = location(type, id, place)) return error;
+    if (location(type, id, place)) return invalid_value;
   Hints* hints = managed(pointer, bytes);
   if (!hints) return invalid_value;
   switch (advice) {

@@ -1,6 +1,7 @@
 #include "modules.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
@@ -46,6 +47,21 @@ int refuse_image(const std::string& problem) {
   return cudaErrorNoKernelImageForDevice;
 }
 
+int number_after(std::string_view text, std::string_view word) {
+  size_t at = text.find(word);
+  if (at == std::string_view::npos) return 0;
+  at = text.find_first_of("0123456789", at + word.size());
+  return at == std::string_view::npos ? 0 : std::atoi(std::string(text.substr(at, 8)).c_str());
+}
+
+// Of PTX as a whole, before it is read: the error of the driver.
+int what_is_wrong(std::string_view ptx) {
+  constexpr int newest_version = 9;  // of CUDA 13.0
+  if (ptx.find(".version") == std::string_view::npos) return cudaErrorInvalidKernelImage;
+  if (number_after(ptx, ".version") > newest_version) return cudaErrorUnsupportedPtxVersion;
+  return number_after(ptx, ".target") > device::architecture() ? static_cast<int>(cudaErrorInvalidPtx) : 0;
+}
+
 }  // namespace
 
 int Function::registers() const {
@@ -54,6 +70,12 @@ int Function::registers() const {
   return at == image->resources.end() ? 0 : at->second.registers;
 }
 
+size_t Function::constant_bytes() const { return facts ? facts->constant_bytes : cudanalyst::constant_bytes(*image->module); }
+size_t Function::local_bytes() const {
+  if (facts) return facts->info.local_bytes;
+  auto at = image->resources.find(symbol);
+  return at == image->resources.end() || at->second.local_bytes < 0 ? info().local_bytes : static_cast<size_t>(at->second.local_bytes);
+}
 int Function::ptx_version() const { return facts ? facts->ptx_version : device::architecture(); }
 int Function::binary_version() const { return facts ? facts->binary_version : device::architecture(); }
 
@@ -84,23 +106,24 @@ int Image::load() {
   std::string_view ptx = text;
   std::string message;
   if (!containers.empty()) {
-    fatbin::Contents chosen;
-    int with_ptx = 0;
+    std::vector<std::string_view> texts;
+    std::string problem;
     for (const void* container : containers) {
       fatbin::Contents contents = fatbin::read(container, device::architecture());
       resources.insert(contents.resources.begin(), contents.resources.end());
       if (!contents.ptx.empty()) {
-        with_ptx++;
-        chosen = std::move(contents);
-      } else if (chosen.problem.empty()) {
-        chosen.problem = contents.problem;
+        texts.push_back(contents.ptx);
+      } else if (problem.empty()) {
+        problem = contents.problem;
       }
     }
-    if (with_ptx > 1)
-      return error = refuse_image(
-                 "relocatable device code of several files (-rdc=true) is not linked by the CPU engine; compile as one file without -rdc");
-    if (!with_ptx) return error = refuse_image(chosen.problem);
-    ptx = chosen.ptx;
+    if (texts.empty()) return error = refuse_image(problem);
+    if (texts.size() > 1) text = link_ptx(texts);  // of -rdc=true: a text for each file
+    ptx = texts.size() > 1 ? std::string_view(text) : texts[0];
+  }
+  if (const int kind = what_is_wrong(ptx)) {
+    problem_of_load = "the PTX is for another device, of a newer version, or no PTX";
+    return error = kind;
   }
   module = load_ptx(ptx, message);
   if (!module) {
@@ -151,7 +174,15 @@ int Image::variable(std::string_view symbol, Symbol& found) {
 
 namespace modules {
 
+bool is_managed_variable(const void* pointer) {
+  for (auto& [key, image] : registry().images)
+    for (const Image::Managed& variable : image->managed)
+      if (*variable.host == pointer) return true;
+  return false;
+}
+
 int function_for(const void* key, Function*& found) {
+  if (!key) return invalid_device_function;
   if (is_function(key)) {
     found = const_cast<Function*>(static_cast<const Function*>(key));
     return success;
@@ -176,7 +207,7 @@ int variable_for(const void* host, Symbol& found) {
   return at->second.image->variable(at->second.symbol, found);
 }
 
-Image* load(const void* data, int& error) {
+Image* load(const void* data, int& error, bool lazily) {
   if (!data) {
     error = invalid_value;
     return nullptr;
@@ -198,7 +229,7 @@ Image* load(const void* data, int& error) {
       image->text = static_cast<const char*>(data);
     }
   }
-  error = image->load();
+  if (!lazily) error = image->load();
   return error ? nullptr : add_image(std::move(image));
 }
 
@@ -289,9 +320,9 @@ CUDANALYST_API cudaError_t cudaGetSymbolAddress(void** address, const void* symb
 
 CUDANALYST_API cudaError_t cudaGetSymbolSize(size_t* bytes, const void* symbol) {
   return runtime_call([&]() -> int {
-    if (!bytes) return invalid_value;
     Symbol found;
     if (int error = modules::variable_for(symbol, found)) return error;
+    if (!bytes) return invalid_value;
     *bytes = found.bytes;
     return success;
   });
@@ -310,7 +341,12 @@ CUDANALYST_API cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* hos
 CUDANALYST_API cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host) { return __cudaGetKernel(kernel, host); }
 
 CUDANALYST_API cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
-  return __cudaGetKernel(reinterpret_cast<cudaKernel_t*>(function), symbol);
+  return runtime_call([&]() -> int {
+    Function* found = nullptr;
+    const int error = modules::function_for(symbol, found);
+    if (function) *function = reinterpret_cast<cudaFunction_t>(found);
+    return error == cudaErrorInvalidResourceHandle ? static_cast<int>(invalid_device_function) : error;
+  });
 }
 
 CUDANALYST_API cudaError_t cudaFuncGetName(const char** name, const void* host) {

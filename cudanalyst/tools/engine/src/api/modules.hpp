@@ -21,11 +21,14 @@ struct Function {
   const KernelFacts* facts = nullptr;  // the code is elsewhere
   int max_dynamic_shared = -1;         // what cudaFuncSetAttribute allowed, or -1
   int carveout = -1;
-  bool nonportable_cluster = false;
+  int nonportable_cluster = 0;
+  int cluster[3] = {};  // what cudaFuncSetAttribute requires, or 0
+  int cluster_policy = 0;
 
   const KernelInfo& info() const { return facts ? facts->info : cudanalyst::info(*kernel); }
   int registers() const;  // of the device's own machine code where that is embedded, else 0: not known
-  size_t constant_bytes() const { return facts ? facts->constant_bytes : 0; }
+  size_t constant_bytes() const;
+  size_t local_bytes() const;  // of the device's own machine code where that is embedded
   int ptx_version() const;
   int binary_version() const;
   size_t static_shared() const { return info().static_shared_bytes; }
@@ -60,11 +63,12 @@ namespace modules {
 int function_for(const void* host_or_handle, Function*& found);
 int variable_for(const void* host, Symbol& found);
 // By the driver API and the library API: PTX text, a container, or nvcc's wrapper. nullptr sets `error`.
-Image* load(const void* data, int& error);
+Image* load(const void* data, int& error, bool lazily = false);
 Image* find(const void* handle);    // nullptr unless it is an image
 const std::string& last_problem();  // of the last load that failed
 void unload(Image* image);
 bool is_function(const void* handle);
+bool is_managed_variable(const void* pointer);
 std::vector<std::string> variable_names();  // of registered host code, each once
 }  // namespace modules
 

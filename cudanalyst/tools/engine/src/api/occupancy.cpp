@@ -22,6 +22,17 @@ int by_registers(const Function& function, int warps) {
   return per_partition / per_warp * sub_partitions / warps;
 }
 
+// Shared memory of a multiprocessor as the kernel's preference divides it from the cache: the least size that is enough for it and for one block.
+int shared_capacity(const Function& function, size_t block) {
+  constexpr int kilobytes[] = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};  // of compute capability 9.0
+  const int most = device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
+  if (function.carveout < 0 || device::architecture() != 90) return most;
+  const size_t wanted = std::max<size_t>(static_cast<size_t>(most) * static_cast<size_t>(function.carveout) / 100, block);
+  for (const int size : kilobytes)
+    if (static_cast<size_t>(size) * 1024 >= wanted) return size * 1024;
+  return most;
+}
+
 size_t shared_of(const Function& function, size_t dynamic) {
   const size_t bytes = function.static_shared() + dynamic + device::attribute(cudaDevAttrReservedSharedMemoryPerBlock);
   return (bytes + shared_unit - 1) / shared_unit * shared_unit;
@@ -32,7 +43,8 @@ int resident_blocks(const Function& function, int threads, size_t dynamic) {
   if (threads > device::attribute(cudaDevAttrMaxThreadsPerBlock) || dynamic > static_cast<size_t>(function.max_dynamic())) return 0;
   const int warp = device::attribute(cudaDevAttrWarpSize), warps = (threads + warp - 1) / warp;
   const int by_warps = device::attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / warp / warps;
-  const int by_shared = static_cast<int>(device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / shared_of(function, dynamic));
+  const size_t block = shared_of(function, dynamic);
+  const int by_shared = static_cast<int>(static_cast<size_t>(shared_capacity(function, block)) / block);
   return std::min({device::attribute(cudaDevAttrMaxBlocksPerMultiprocessor), by_warps, by_registers(function, warps), by_shared});
 }
 
@@ -76,7 +88,7 @@ int available_shared(const Function& function, int blocks, int threads, size_t& 
   if (int error = active_blocks(function, threads, 0, resident)) return error;
   if (blocks <= 0 || blocks > resident) return invalid_value;
   const int each = device::attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / shared_unit * shared_unit;
-  const int rest = each - static_cast<int>(function.static_shared()) - device::attribute(cudaDevAttrReservedSharedMemoryPerBlock);
+  const int rest = each - static_cast<int>(function.static_shared());
   bytes = static_cast<size_t>(std::clamp(rest, 0, function.max_dynamic()));
   return success;
 }
@@ -139,7 +151,7 @@ CUDANALYST_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
     if (!attributes) return invalid_value;
     *attributes = {};
     attributes->sharedSizeBytes = function.static_shared();
-    attributes->localSizeBytes = function.info().local_bytes;
+    attributes->localSizeBytes = function.local_bytes();
     attributes->maxThreadsPerBlock = function.max_threads();
     attributes->numRegs = function.registers();
     attributes->constSizeBytes = function.constant_bytes();
@@ -148,6 +160,12 @@ CUDANALYST_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes,
     attributes->maxDynamicSharedSizeBytes = function.max_dynamic();
     attributes->preferredShmemCarveout = function.carveout;
     attributes->nonPortableClusterSizeAllowed = function.nonportable_cluster;
+    const uint32_t* own = function.info().required_cluster;
+    attributes->clusterDimMustBeSet = own[0] != 0;
+    attributes->requiredClusterWidth = own[0] ? static_cast<int>(own[0]) : function.cluster[0];
+    attributes->requiredClusterHeight = own[0] ? static_cast<int>(own[1]) : function.cluster[1];
+    attributes->requiredClusterDepth = own[0] ? static_cast<int>(own[2]) : function.cluster[2];
+    attributes->clusterSchedulingPolicyPreference = function.cluster_policy;
     return success;
   });
 }
@@ -168,14 +186,23 @@ int set_function_attribute(Function& function, int attribute, int value) {
       if (value < -1 || value > 100) return invalid_value;
       function.carveout = value;
       return success;
-    case cudaFuncAttributeNonPortableClusterSizeAllowed: function.nonportable_cluster = value != 0; return success;
-    case cudaFuncAttributeClusterDimMustBeSet:
+    case cudaFuncAttributeNonPortableClusterSizeAllowed: function.nonportable_cluster = value; return success;
+    // What the kernel was compiled with stands.
+    case cudaFuncAttributeClusterDimMustBeSet: return invalid_value;
     case cudaFuncAttributeRequiredClusterWidth:
     case cudaFuncAttributeRequiredClusterHeight:
     case cudaFuncAttributeRequiredClusterDepth:
+      if (value < 0 || function.info().required_cluster[0]) return invalid_value;
+      if (backend().recording()) {
+        backend().refused(Refusal::unrecordable, "cudaFuncSetAttribute", " of a cluster's size: give it at the launch");
+        return not_supported;
+      }
+      function.cluster[attribute - cudaFuncAttributeRequiredClusterWidth] = value;
+      return success;
     case cudaFuncAttributeClusterSchedulingPolicyPreference:
-      return unsupported("function", "cluster attributes of a function",
-                         "give the cluster's size at the launch (cudaLaunchAttributeClusterDimension)");
+      if (value < cudaClusterSchedulingPolicyDefault || value > cudaClusterSchedulingPolicyLoadBalancing) return invalid_value;
+      function.cluster_policy = value;
+      return success;
     default: return invalid_value;
   }
 }
@@ -197,8 +224,8 @@ CUDANALYST_API cudaError_t cudaFuncSetSharedMemConfig(const void* host, cudaShar
 CUDANALYST_API cudaError_t cudaFuncGetParamInfo(const void* host, size_t index, size_t* offset, size_t* bytes) {
   return of_function(host, [&](Function& function) -> int {
     const auto& parameters = function.info().parameters;
-    if (index >= parameters.size()) return invalid_value;
-    if (offset) *offset = parameters[index].offset;
+    if (index >= parameters.size() || !offset) return invalid_value;
+    *offset = parameters[index].offset;
     if (bytes) *bytes = parameters[index].bytes;
     return success;
   });

@@ -20,8 +20,8 @@ struct Pool {
 
 namespace {
 
-// As an H200 counts: allocations in units, taken from the device in chunks.
-constexpr uint64_t unit = 512, chunk = uint64_t{32} << 20;
+// As an H200 takes memory from the device.
+constexpr uint64_t chunk = uint64_t{32} << 20;
 uint64_t round_up(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
 struct Block {
@@ -72,7 +72,7 @@ int create(cudaMemPool_t* handle, const cudaMemPoolProps* properties) {
     if (properties->location.type == cudaMemLocationTypeInvalid) return invalid_value;
     return unsupported("function", "pools of host memory", "the CPU engine has pools of device memory; allocate with cudaMallocHost");
   }
-  if (properties->location.id) return cudaErrorInvalidDevice;
+  if (properties->location.id) return invalid_value;
   if (properties->handleTypes != cudaMemHandleTypeNone)
     return unsupported("function", "pools that other processes can open",
                        "the CPU engine shares nothing between processes; use cudaMemHandleTypeNone");
@@ -95,7 +95,7 @@ int allocate(void** pointer, size_t bytes, cudaMemPool_t handle, cudaStream_t st
   Pool* pool = find(handle);
   if (!pool || !pointer) return invalid_value;
   if (!streams::find(stream)) return cudaErrorInvalidResourceHandle;
-  const uint64_t size = round_up(bytes, unit);
+  const uint64_t size = bytes;
   if (pool->most_bytes && pool->used + size > pool->most_bytes) return out_of_memory;
   if (int error = host_memory::allocate_device(pointer, bytes)) return error;
   if (!*pointer) return success;
@@ -169,7 +169,7 @@ int set_access(cudaMemPool_t handle, const cudaMemAccessDesc* access, size_t cou
   for (size_t k = 0; k < count; k++) {
     if (access[k].location.type != cudaMemLocationTypeDevice) return invalid_value;
     if (access[k].location.id) return cudaErrorInvalidDevice;
-    if (access[k].flags != cudaMemAccessFlagsProtReadWrite) return invalid_value;  // the device keeps what is its own
+    if (access[k].flags != cudaMemAccessFlagsProtReadWrite) return cudaErrorInvalidDevice;  // the device keeps what is its own
   }
   return success;
 }
@@ -202,7 +202,8 @@ void** address_of(CUdeviceptr* address) { return reinterpret_cast<void**>(addres
 }  // namespace
 
 CUDANALYST_API cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  return runtime_call([&] { return give(pool, pools::standard(), device); });
+  Guard guard(api_mutex());  // as on an H200, a broken context does not stop this
+  return finish(give(pool, pools::standard(), device));
 }
 CUDANALYST_API cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
   return runtime_call([&] { return give(pool, pools::current(), device); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <set>
+#include <thread>
 #include <utility>
 
 #include "../check/order.hpp"
@@ -36,9 +37,11 @@ thread_local bool inside_host_function = false;
 }
 bool in_host_function() { return inside_host_function; }
 void run_host_function(const std::function<void()>& body) {
-  const bool before = std::exchange(inside_host_function, true);
-  body();
-  inside_host_function = before;
+  // In a thread of its own, as the driver has one for them.
+  std::thread([&] {
+    inside_host_function = true;
+    body();
+  }).join();
 }
 
 Stream* find(cudaStream_t handle) {
@@ -70,6 +73,7 @@ int destroy(cudaStream_t handle) {
 
 int create(Event*& event, unsigned flags) {
   if (flags & ~(cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess)) return invalid_value;
+  if ((flags & cudaEventInterprocess) && !(flags & cudaEventDisableTiming)) return invalid_value;
   event = new Event{.flags = flags};
   registry().events.insert(event);
   return success;
@@ -163,6 +167,14 @@ CUDANALYST_API cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device)
 }
 CUDANALYST_PER_THREAD(cudaStreamGetDevice, _ptsz);
 
+namespace {
+// External nodes are of graphs, and nothing is captured.
+int check_flags(unsigned flags) { return flags > cudaEventWaitExternal ? invalid_value : flags ? static_cast<int>(cudaErrorIllegalState) : 0; }
+}  // namespace
+CUDANALYST_API cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t*) {
+  return of_stream(handle, [](Stream&) -> int { return cudaErrorIllegalState; });
+}
+CUDANALYST_PER_THREAD(cudaStreamEndCapture, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return of_stream(handle, [](Stream& stream) -> int {
     if (int error = contract::host_wait("cudaStreamSynchronize")) return error;
@@ -179,7 +191,10 @@ CUDANALYST_API cudaError_t cudaStreamQuery(cudaStream_t handle) {
 }
 CUDANALYST_PER_THREAD(cudaStreamQuery, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return runtime_call([&]() -> int { return flags > cudaEventWaitExternal ? invalid_value : streams::wait("cudaStreamWaitEvent", stream, event); });
+  return runtime_call([&]() -> int {
+    if (int error = check_flags(flags)) return error;
+    return streams::wait("cudaStreamWaitEvent", stream, event);
+  });
 }
 CUDANALYST_PER_THREAD(cudaStreamWaitEvent, _ptsz);
 CUDANALYST_API cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
@@ -250,8 +265,10 @@ CUDANALYST_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t strea
 }
 CUDANALYST_PER_THREAD(cudaEventRecord, _ptsz);
 CUDANALYST_API cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-  return runtime_call(
-      [&]() -> int { return flags > cudaEventRecordExternal ? invalid_value : streams::record("cudaEventRecordWithFlags", event, stream); });
+  return runtime_call([&]() -> int {
+    if (int error = check_flags(flags)) return error;
+    return streams::record("cudaEventRecordWithFlags", event, stream);
+  });
 }
 CUDANALYST_PER_THREAD(cudaEventRecordWithFlags, _ptsz);
 CUDANALYST_API cudaError_t cudaEventSynchronize(cudaEvent_t handle) {

@@ -12,7 +12,7 @@ struct Stream {
   unsigned flags = 0;
   int priority = 0;
   cudaAccessPolicyWindow window = {};
-  int sync_policy = cudaSyncPolicyAuto, domain = cudaLaunchMemSyncDomainDefault;
+  int sync_policy = -1, domain = cudaLaunchMemSyncDomainDefault;
   unsigned char domains[2] = {0, 1};
   // Of the contract: what is known to come before the stream's next operation in this call of solve.
   uint64_t call = 0;

@@ -140,6 +140,7 @@ std::string format(Warp& w, u32 lane, const std::string& pattern, const u8* valu
 void print(Warp& w, const CallSite& site, u32 lanes) {
   for (; lanes; lanes &= lanes - 1) {
     const u32 lane = static_cast<u32>(__builtin_ctz(lanes));
+    device_limits().printed = true;
     const std::string pattern = text_at(w, lane, value<u64>(w, lane, site.arguments[0]));
     const u64 values = value<u64>(w, lane, site.arguments[1]);
     size_t room = 0;
@@ -200,7 +201,7 @@ void release(Warp& w, const Instr& i, const CallSite& site, u32 lanes) {
       report_finding(w, i, lane, f);
       continue;
     }
-    fault(w, i, launch_failure, message, lane);
+    fault(w, i, twice ? launch_failure : illegal_address, message, lane);  // as an H200 ends
     return;
   }
 }

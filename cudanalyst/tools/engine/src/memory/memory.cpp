@@ -179,7 +179,8 @@ uint64_t allocate_on_heap(size_t bytes) {
   {
     Arena& a = arena();
     const std::unique_lock lock(a.mutex);
-    if (!bytes || bytes > device_limits().heap_bytes || a.heap_used + block > device_limits().heap_bytes) return 0;
+    device_limits().heap_touched = true;
+    if (bytes > device_limits().heap_bytes || a.heap_used + block > device_limits().heap_bytes) return 0;
     a.heap_used += block;
   }
   return allocate(bytes, Kind::heap, "malloc");

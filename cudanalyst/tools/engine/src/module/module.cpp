@@ -113,6 +113,21 @@ std::optional<Symbol> find_variable(Module& module, std::string_view symbol) {
   return Symbol{it->second->address, it->second->bytes};
 }
 
+size_t constant_bytes(const Module& module) {
+  size_t bytes = 0;
+  for (const auto& v : module.unit->variables)
+    if (v->space == ptx::Space::constant) bytes = (bytes + v->align - 1) / v->align * v->align + v->bytes;
+  return bytes;
+}
+
+std::vector<std::string> undefined_functions(const Module& module) {
+  constexpr std::string_view known[] = {"vprintf", "__assertfail", "malloc", "free"};
+  std::vector<std::string> names;
+  for (const auto& f : module.unit->functions)
+    if (!f->defined && std::find(std::begin(known), std::end(known), f->name) == std::end(known)) names.emplace_back(f->name);
+  return names;
+}
+
 std::vector<std::string> kernel_symbols(const Module& module) {
   std::vector<std::string> result;
   for (const auto& k : module.kernels) result.push_back(k->info.symbol);

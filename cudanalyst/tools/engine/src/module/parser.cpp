@@ -237,6 +237,8 @@ std::unique_ptr<Unit> parse_unit(std::string_view text) {
     }
   }
   if (!version) throw ParseError("the text is not PTX: it has no .version", 1);
+  // Linked text may declare what it defines later.
+  std::erase_if(unit->variables, [&](const auto& v) { return v->external && unit->variable_by_name[v->name] != v.get(); });
   return unit;
 }
 

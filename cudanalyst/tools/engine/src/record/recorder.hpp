@@ -58,7 +58,7 @@ class Recorder final : public Backend {
  private:
   struct Declared {
     int dynamic = -1, carveout = -1;
-    bool nonportable = false;
+    int nonportable = 0;
   };
   void declare(const Function& function);
   void declare_maps(std::span<const uint8_t> bytes);
