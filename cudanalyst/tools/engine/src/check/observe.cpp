@@ -81,6 +81,9 @@ void observe(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace
 void observe_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space) {
   Context& c = *w.context;
   if (c.profile || watched(w, i, space)) {
+    if (c.profile && e.part[0] == Pattern::row && e.address[1] == e.address[0] + 32 && e.part[1] == Pattern::row &&
+        e.address[2] == e.address[1] + 32 && e.part[2] == Pattern::row && e.address[3] == e.address[2] + 32 && e.part[3] == Pattern::row)
+      return profile_row(w, i, e.address[0], space);
     u64 address[32];
     e.expand(address);
     if (c.profile) return profile_access(w, i, address, UINT32_MAX, space);
@@ -94,10 +97,10 @@ void observe_eights(Warp& w, const Instr& i, const Eights& e, AccessSpace space)
 void observe_row(Warp& w, const Instr& i, u64 first, AccessSpace space) {
   Context& c = *w.context;
   const u64 size = u64{i.bytes} * i.count;
-  if (c.profile || watched(w, i, space)) {
+  if (c.profile) return profile_row(w, i, first, space);
+  if (watched(w, i, space)) {
     u64 address[32];
     for (u64 l = 0; l < 32; ++l) address[l] = first + l * size;
-    if (c.profile) return profile_access(w, i, address, UINT32_MAX, space);
     watch(w, i, address);
   }
   if (c.checks & initcheck) init_row(w, i, first, space);

@@ -15,32 +15,31 @@ Cache::Cache(size_t bytes, u32 ways) : ways_(ways) {
   lines_.resize(size_t{sets_} * ways_);
 }
 
-Cache::Line* Cache::find(u64 line) {
-  const u64 mixed = (line * 0x9e3779b97f4a7c15ull) >> 32;  // as hardware does, so that no stride falls into few sets
+Cache::Line* Cache::find(u64 number) {
+  const u64 mixed = (number * 0x9e3779b97f4a7c15ull) >> 32;  // as hardware does, so that no stride falls into few sets
   Line* set = &lines_[size_t{static_cast<u32>(mixed % sets_)} * ways_];
   Line* oldest = set;
   for (u32 k = 0; k < ways_; ++k) {
-    if (set[k].sectors && set[k].tag == line) return &set[k];
+    if (set[k].sectors && set[k].tag == number) return &set[k];
     if (!set[k].sectors) oldest = &set[k];
     else if (oldest->sectors && set[k].used < oldest->used) oldest = &set[k];
   }
-  oldest->tag = line;
+  oldest->tag = number;
   oldest->sectors = 0;
   return oldest;
 }
 
-bool Cache::take(u64 sector) {
-  Line* line = find(sector >> 2);
-  const u8 bit = static_cast<u8>(1u << (sector & 3));
-  const bool there = line->sectors & bit;
-  line->sectors |= bit;
+u32 Cache::take(u64 number, u32 sectors) {
+  Line* line = find(number);
+  const u32 there = line->sectors & sectors;
+  line->sectors = static_cast<u8>(line->sectors | sectors);
   line->used = ++now_;
   return there;
 }
 
-void Cache::invalidate(u64 sector) {
-  Line* line = find(sector >> 2);
-  line->sectors = static_cast<u8>(line->sectors & ~(1u << (sector & 3)));
+void Cache::invalidate(u64 number, u32 sectors) {
+  Line* line = find(number);
+  line->sectors = static_cast<u8>(line->sectors & ~sectors);
 }
 
 void Cache::clear() { std::fill(lines_.begin(), lines_.end(), Line{}); }

@@ -8,8 +8,8 @@ namespace cudanalyst {
 class Cache {
  public:
   Cache(size_t bytes, u32 ways);
-  bool take(u64 sector);  // whether it was there; it is now
-  void invalidate(u64 sector);
+  u32 take(u64 line, u32 sectors);  // which of the line's sectors were there; they are now
+  void invalidate(u64 line, u32 sectors);
   void clear();
 
  private:
@@ -18,7 +18,7 @@ class Cache {
     u32 used = 0;
     u8 sectors = 0;
   };
-  Line* find(u64 line);
+  Line* find(u64 number);
   std::vector<Line> lines_;
   u32 ways_, sets_, now_ = 0;
 };

@@ -26,12 +26,13 @@ bool same(const Launch& a, const Launch& b) {
   return equal(a.grid, b.grid) && equal(a.block, b.block) && a.dynamic_shared_bytes == b.dynamic_shared_bytes;
 }
 
-void mark(std::vector<u64>& bitmap, u64 sector) {
-  if (bitmap.size() <= sector / 64) bitmap.resize(std::max<size_t>(sector / 64 + 1, bitmap.size() * 2));
-  bitmap[sector / 64] |= u64{1} << (sector % 64);
+// Lines of 128 bytes with a bit for each of their four sectors.
+void mark(std::vector<u64>& bitmap, u64 line, u32 sectors) {
+  if (bitmap.size() <= line / 16) bitmap.resize(std::max<size_t>(line / 16 + 1, bitmap.size() * 2));
+  bitmap[line / 16] |= u64{sectors} << (line % 16 * 4);
 }
 
-bool is_marked(const std::vector<u64>& bitmap, u64 sector) { return sector / 64 < bitmap.size() && (bitmap[sector / 64] >> sector % 64 & 1); }
+u32 marks(const std::vector<u64>& bitmap, u64 line) { return line / 16 < bitmap.size() ? bitmap[line / 16] >> (line % 16 * 4) & 15 : 0; }
 
 u64 marked(const std::vector<u64>& bitmap) {
   u64 n = 0;
@@ -53,18 +54,22 @@ void shared_wavefronts(const Instr& i, const u64* address, u32 lanes, Counts& c)
   u32 at_once = size <= 4 ? 32 : size == 8 ? 16 : 8;
   if (size > 4 && i.access == Access::read && (neighbours_share(address, lanes, 1) || neighbours_share(address, lanes, 2))) at_once *= 2;
   for (u32 from = 0; from < 32; from += at_once) {
-    u64 words[128];
-    size_t n = 0;
-    for (u32 l = from; l < from + at_once; ++l)
-      if (lanes >> l & 1)
-        for (u32 k = 0; k < std::max(size, 4u); k += 4) words[n++] = (address[l] >> 2) + k / 4;
-    if (!n) continue;
-    std::sort(words, words + n);
-    n = static_cast<size_t>(std::unique(words, words + n) - words);
-    u32 bank[32] = {}, most = 0;
-    for (size_t k = 0; k < n; ++k) most = std::max(most, ++bank[words[k] & 31]);
+    u32 seen[32][32], words = 0, most = 0;
+    u8 in_bank[32] = {};
+    for (u32 l = from; l < from + at_once; ++l) {
+      if (!(lanes >> l & 1)) continue;
+      for (u32 k = 0; k < std::max(size, 4u); k += 4) {
+        const u32 word = static_cast<u32>(address[l] >> 2) + k / 4, bank = word & 31;
+        u32 n = 0;
+        while (n < in_bank[bank] && seen[bank][n] != word) ++n;
+        if (n < in_bank[bank]) continue;
+        seen[bank][n] = word;
+        ++words;
+        most = std::max<u32>(most, ++in_bank[bank]);
+      }
+    }
     c.wavefronts += most;
-    c.ideal += (n + 31) / 32;
+    c.ideal += (words + 31) / 32;
   }
 }
 
@@ -95,6 +100,10 @@ u64 unique(const Profile& p, const std::vector<u64>& bitmap) { return p.sampled.
 struct Line {
   u64 executed = 0, lanes = 0, global_requests = 0, global_sectors = 0, shared_requests = 0, wavefronts = 0, ideal = 0, atomics = 0, branches = 0,
       divergent = 0, barriers = 0;
+  // By kind, of global memory; of local memory; lanes before predicates; sectors asked of the L2 and of DRAM by the cache model; atomics' lanes that
+  // have an address of their own, and those that wait for another of their warp.
+  u64 requests[3] = {}, sectors[3] = {}, local_requests = 0, local_sectors = 0, issued = 0, l2_sectors = 0, dram_sectors = 0, addresses = 0,
+      serial = 0, shared_atomics = 0;
 };
 
 void fields(std::string& json, const Line& l) {
@@ -110,6 +119,19 @@ void fields(std::string& json, const Line& l) {
   add("branches", l.branches);
   add("divergent_branches", l.divergent);
   add("barriers", l.barriers);
+  const char* kinds[] = {"load", "store", "atomic"};
+  for (size_t k = 0; k < 3; ++k) {
+    add((std::string("global_") + kinds[k] + "_requests").c_str(), l.requests[k]);
+    add((std::string("global_") + kinds[k] + "_sectors").c_str(), l.sectors[k]);
+  }
+  add("shared_atomics", l.shared_atomics);
+  add("local_requests", l.local_requests);
+  add("local_sectors", l.local_sectors);
+  add("issued_lanes", l.issued);
+  add("l2_sectors", l.l2_sectors);
+  add("dram_sectors", l.dram_sectors);
+  add("atomic_addresses", l.addresses);
+  add("atomic_serial", l.serial);
 }
 
 void sampled_fields(std::string& json, const Profile& p) {
@@ -145,39 +167,100 @@ void profile_launch_done(const Program& program, const Launch& launch, const Lau
   p->warps += state.blocks * ((u64{launch.block.x} * launch.block.y * launch.block.z + 31) / 32);
 }
 
+namespace {
+
+// Local memory is interleaved: a word of all lanes lies in one line of 128 bytes.
+void local_sectors(const u64* address, u32 lanes, u32 size, Counts& c) {
+  u64 sectors[128];
+  size_t n = 0;
+  for (u32 rest = lanes; rest; rest &= rest - 1) {
+    const u32 l = static_cast<u32>(__builtin_ctz(rest));
+    for (u32 k = 0; k < std::max(size, 4u); k += 4) sectors[n++] = (address[l] / 4 + k / 4) * 4 + l / 8;
+  }
+  std::sort(sectors, sectors + n);
+  ++c.local_requests;
+  c.local_sectors += static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
+}
+
+// One line of a request, through the caches.
+void touch(Profile& p, const Instr& i, Counts& c, u64 line, u32 sectors) {
+  ++c.tags;
+  c.sectors += static_cast<u64>(__builtin_popcount(sectors));
+  u32 beyond = sectors;
+  if (i.access == Access::read && !i.strong) beyond &= ~p.l1->take(line, sectors);
+  if (i.access == Access::atomic) p.l1->invalidate(line, sectors);
+  if (beyond) {
+    c.l2_sectors += static_cast<u64>(__builtin_popcount(beyond));
+    const u32 seen = marks(p.read, line) | marks(p.written, line), there = p.l2->take(line, beyond);
+    c.l2_misses += static_cast<u64>(__builtin_popcount(beyond & seen & ~there));
+    c.first += static_cast<u64>(__builtin_popcount(beyond & ~seen));
+  }
+  if (i.access != Access::write) mark(p.read, line, sectors);
+  if (i.access != Access::read) mark(p.written, line, sectors);
+}
+
+// Sectors first to last, side by side.
+void touch_range(Profile& p, const Instr& i, Counts& c, u64 first, u64 last) {
+  for (u64 line = first >> 2; line <= last >> 2; ++line) {
+    const u32 from = line == first >> 2 ? first & 3 : 0, to = line == last >> 2 ? last & 3 : 3;
+    touch(p, i, c, line, (2u << to) - (1u << from));
+  }
+}
+
+}  // namespace
+
+void profile_row(Warp& w, const Instr& i, u64 first, AccessSpace space) {
+  Profile& p = *w.context->profile;
+  Counts& c = p.counts[i.pc];
+  const u64 size = u64{i.bytes} * i.count;
+  if (i.access == Access::atomic || space == AccessSpace::local || (space == AccessSpace::shared && size < 4)) {
+    u64 address[32];
+    for (u64 l = 0; l < 32; ++l) address[l] = first + l * size;
+    return profile_access(w, i, address, UINT32_MAX, space);
+  }
+  ++c.requests;
+  if (space == AccessSpace::shared) {
+    ++c.shared_requests;
+    c.wavefronts += size / 4;
+    c.ideal += size / 4;
+    return;
+  }
+  if (i.mix == MixClass::load_constant) return;  // constants have a cache of their own
+  if (p.block != w.block->number) p.block = w.block->number, p.l1->clear();
+  const u64 base = memory::layout().base >> 5;
+  touch_range(p, i, c, (first >> 5) - base, ((first + 32 * size - 1) >> 5) - base);
+}
+
 void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space) {
   Profile& p = *w.context->profile;
   Counts& c = p.counts[i.pc];
   ++c.requests;
   const u32 size = u32{i.bytes} * i.count;
   if (i.access == Access::atomic) count_updates(p, i, address, lanes, space);
-  if (space == AccessSpace::shared) return shared_wavefronts(i, address, lanes, c);
-  if (space != AccessSpace::global || i.mix == MixClass::load_constant) return;  // constants have a cache of their own
+  if (space == AccessSpace::shared) {
+    ++c.shared_requests;
+    return shared_wavefronts(i, address, lanes, c);
+  }
+  if (space == AccessSpace::local) return local_sectors(address, lanes, size, c);
+  if (space != AccessSpace::global || i.mix == MixClass::load_constant) return;
   u64 sectors[64];
   size_t n = 0;
-  const u64 base = memory::layout().base;
+  bool sorted = true;
+  const u64 base = memory::layout().base >> 5;
   for (u32 rest = lanes; rest; rest &= rest - 1) {
-    const u64 at = address[__builtin_ctz(rest)];
-    sectors[n++] = at >> 5;
-    if ((at + size - 1) >> 5 != at >> 5) sectors[n++] = (at + size - 1) >> 5;
+    const u64 at = address[__builtin_ctz(rest)], from = (at >> 5) - base, to = ((at + size - 1) >> 5) - base;
+    if (n && sectors[n - 1] == to) continue;
+    sorted &= !n || sectors[n - 1] <= from;
+    sectors[n++] = from;
+    if (to != from) sectors[n++] = to;
   }
-  std::sort(sectors, sectors + n);
-  n = static_cast<size_t>(std::unique(sectors, sectors + n) - sectors);
-  c.sectors += n;
-  for (size_t k = 0; k < n; ++k) c.tags += !k || sectors[k] >> 2 != sectors[k - 1] >> 2;
+  if (!sorted) std::sort(sectors, sectors + n);
   if (p.block != w.block->number) p.block = w.block->number, p.l1->clear();
-  for (size_t k = 0; k < n; ++k) {
-    const u64 sector = sectors[k] - (base >> 5);
-    const bool in_l1 = i.access == Access::read && !i.strong && p.l1->take(sector);
-    if (i.access == Access::atomic) p.l1->invalidate(sector);
-    if (!in_l1) {
-      ++c.l2_sectors;
-      const bool seen = is_marked(p.read, sector) || is_marked(p.written, sector), in_l2 = p.l2->take(sector);
-      c.l2_misses += seen && !in_l2;
-      c.first += !seen;
-    }
-    if (i.access != Access::write) mark(p.read, sector);
-    if (i.access != Access::read) mark(p.written, sector);
+  for (size_t k = 0; k < n;) {
+    const u64 line = sectors[k] >> 2;
+    u32 mask = 0;
+    for (; k < n && sectors[k] >> 2 == line; ++k) mask |= 1u << (sectors[k] & 3);
+    touch(p, i, c, line, mask);
   }
 }
 
@@ -206,9 +289,21 @@ void write_profiles() {
       for (Line* l : {&lines[{at.file, at.line}], &total}) {
         l->executed += c.executed;
         l->lanes += c.lanes;
-        if (c.wavefronts == 0 && c.sectors != 0) l->global_requests += c.requests;
+        const u64 global = i.mix == MixClass::load_constant ? 0 : c.requests - c.shared_requests - c.local_requests;
+        const size_t kind = i.access == Access::read ? 0 : i.access == Access::write ? 1 : 2;
+        l->global_requests += global;
         l->global_sectors += c.sectors;
-        if (c.wavefronts) l->shared_requests += c.requests;
+        l->requests[kind] += global;
+        l->sectors[kind] += c.sectors;
+        l->shared_requests += c.shared_requests;
+        if (i.access == Access::atomic) l->shared_atomics += c.shared_requests;
+        l->local_requests += c.local_requests;
+        l->local_sectors += c.local_sectors;
+        l->issued += c.issued;
+        l->l2_sectors += c.l2_sectors;
+        l->dram_sectors += c.l2_misses + c.first;
+        l->addresses += c.addresses;
+        l->serial += c.serial;
         l->wavefronts += c.wavefronts;
         l->ideal += c.ideal;
         if (i.mix == MixClass::atomic) l->atomics += c.executed;

@@ -10,9 +10,11 @@ namespace cudanalyst {
 
 struct Counts {
   u64 executed = 0, lanes = 0, requests = 0, sectors = 0, wavefronts = 0, ideal = 0, divergent = 0;
-  u64 l2_sectors = 0, l2_misses = 0, first = 0;  // asked of the L2; not there though touched before; touched for the first time
-  u64 tags = 0;                                  // lines of 128 bytes, over requests
-  u64 addresses = 0, serial = 0;                 // of atomics: distinct addresses over requests; lanes at the address that most of a request's share
+  u64 l2_sectors = 0, l2_misses = 0, first = 0;                    // asked of the L2; not there though touched before; touched for the first time
+  u64 issued = 0;                                                  // lanes of the group, those that a predicate switches off included
+  u64 shared_requests = 0, local_requests = 0, local_sectors = 0;  // of the requests
+  u64 tags = 0;                                                    // lines of 128 bytes, over requests
+  u64 addresses = 0, serial = 0;  // of atomics: distinct addresses over requests; lanes at the address that most of a request's share
 };
 
 struct Updates {  // that a slice of the L2 makes for one statement: sectors over requests; lanes that wait for each other at an address
@@ -48,6 +50,7 @@ struct Profile {
 Profile* profile_of(const Program& program, const Launch& launch);
 void profile_launch_done(const Program& program, const Launch& launch, const LaunchState& state);
 void profile_access(Warp& w, const Instr& i, const u64* address, u32 lanes, AccessSpace space);
+void profile_row(Warp& w, const Instr& i, u64 first, AccessSpace space);  // 32 lanes side by side
 void profile_block_done(const Block& b);
 void write_profiles();
 void write_instructions(const Profile& p);
@@ -56,6 +59,7 @@ inline void profile_count(Warp& w, const Instr& i, u32 group, u32 active) {
   Counts& c = w.context->profile->counts[i.pc];
   ++c.executed;
   c.lanes += static_cast<u64>(__builtin_popcount(active));
+  c.issued += static_cast<u64>(__builtin_popcount(group));
   c.divergent += i.control == Control::branch && active != 0 && active != group;
 }
 
