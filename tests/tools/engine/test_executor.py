@@ -367,7 +367,7 @@ async def test_text_that_is_no_module_is_refused(place: Place) -> None:
     (place.work / "bad.ptx").write_text("this is not PTX")
     async with place.ready() as executor:
         error = await refused(executor, "module", "n", place.work / "bad.ptx")
-    assert error.name == "CUDA_ERROR_INVALID_PTX"
+    assert error.name == "CUDA_ERROR_INVALID_IMAGE"
     assert "bad.ptx" in error.message
 
 

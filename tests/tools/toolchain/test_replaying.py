@@ -376,7 +376,7 @@ async def test_an_executor_that_cannot_work_is_no_fault_of_the_candidate(
     bad = build.model_copy(update={"image": Path(__file__)})
     execution = await replay(await replaying(cpu, tmp_path), bad, request(0))
     assert isinstance(execution, Execution)
-    assert "CUDA_ERROR_INVALID_PTX" in (execution.reason or "")
+    assert "CUDA_ERROR_INVALID_IMAGE" in (execution.reason or "")
     none = build.model_copy(update={"binary": None, "image": None})
     execution = await replay(await replaying(cpu, tmp_path), none, request(0))
     assert isinstance(execution, Execution)

@@ -11,19 +11,21 @@ using namespace cudanalyst;
 
 namespace {
 
-int load(void** handle, const void* data) {
+int load(const char* caller, void** handle, const void* data) {
   if (!handle || !data) return invalid_value;
+  if (backend().recording())
+    return unsupported("function", caller, "device code that is loaded at run time is not in the module that was built from the candidate");
   int error = success;
   *handle = modules::load(data, error, true);
   return error;
 }
 
-int load_file(void** handle, const char* path) {
+int load_file(const char* caller, void** handle, const char* path) {
   if (!handle || !path) return invalid_value;
   std::ifstream file(path, std::ios::binary);
   if (!file) return cudaErrorFileNotFound;
   auto& text = *new std::string(std::istreambuf_iterator<char>(file), {});  // kept: images refer to the text
-  return load(handle, text.c_str());
+  return load(caller, handle, text.c_str());
 }
 
 template <typename Body>
@@ -95,11 +97,11 @@ CUresult of_driver(Body&& body) {
 }  // namespace
 
 CUDANALYST_API CUresult cuLibraryLoadData(CUlibrary* library, const void* data, CUjit_option*, void**, unsigned, CUlibraryOption*, void**, unsigned) {
-  return of_driver([&] { return load(reinterpret_cast<void**>(library), data); });
+  return of_driver([&] { return load("cuLibraryLoadData", reinterpret_cast<void**>(library), data); });
 }
 CUDANALYST_API CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned, CUlibraryOption*, void**,
                                               unsigned) {
-  return of_driver([&] { return load_file(reinterpret_cast<void**>(library), path); });
+  return of_driver([&] { return load_file("cuLibraryLoadFromFile", reinterpret_cast<void**>(library), path); });
 }
 CUDANALYST_API CUresult cuLibraryUnload(CUlibrary library) {
   return of_driver([&] { return unload(library); });
@@ -134,11 +136,11 @@ CUDANALYST_API CUresult cuKernelGetFunction(CUfunction* function, CUkernel found
 
 CUDANALYST_API cudaError_t cudaLibraryLoadData(cudaLibrary_t* library, const void* data, cudaJitOption*, void**, unsigned, cudaLibraryOption*, void**,
                                                unsigned) {
-  return runtime_call([&] { return load(reinterpret_cast<void**>(library), data); });
+  return runtime_call([&] { return load("cudaLibraryLoadData", reinterpret_cast<void**>(library), data); });
 }
 CUDANALYST_API cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* library, const char* path, cudaJitOption*, void**, unsigned, cudaLibraryOption*,
                                                    void**, unsigned) {
-  return runtime_call([&] { return load_file(reinterpret_cast<void**>(library), path); });
+  return runtime_call([&] { return load_file("cudaLibraryLoadFromFile", reinterpret_cast<void**>(library), path); });
 }
 CUDANALYST_API cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
   return runtime_call([&] { return unload(library); });
