@@ -170,6 +170,8 @@ async def _build(compiler: HostCompiler, cuda_include: Path, root: Path, progres
     work = Path(tempfile.mkdtemp(prefix="tmp-", dir=root.parent))
     try:
         await _compile_and_link(compiler, cuda_include, work, progress)
+        if build_version(compiler, cuda_include) != root.name:
+            raise Unavailable("The sources of the CPU engine changed while it was built; try again.")
         work.chmod(0o755)
         shutil.rmtree(work / "obj")
         work.rename(root)
@@ -222,10 +224,14 @@ async def compile_objects(
     async def make(unit: Unit, kind: str, arguments: Sequence[str]) -> None:
         """Links the object from those kept, where it is new after making it."""
         output = work / "obj" / unit.object_name
-        known = kept / f"{object_key(unit, compiler, cuda_include)}.{kind}"
+        key = object_key(unit, compiler, cuda_include)
+        known = kept / f"{key}.{kind}"
         if not known.exists():
             made = work / "obj" / f"new-{unit.object_name}"
             await _run(compiler, [*unit.flags, *arguments, str(unit.source), "-o", str(made)], unit.source.name)
+            if object_key(unit, compiler, cuda_include) != key:  # edited meanwhile: it may hold some of both
+                made.rename(output)
+                return
             made.rename(known)
         os.link(known, output)
 

@@ -73,6 +73,22 @@ def test_a_build_that_was_interrupted_is_cleared_and_does_not_count(toolkit: Too
     assert not stale.exists()
 
 
+def test_sources_that_are_edited_during_a_build_leave_no_engine_of_both(
+    toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = iter(["before", "after"])
+    monkeypatch.setattr(build, "build_version", lambda *_: next(versions))
+
+    async def pretend(_compiler: HostCompiler, _include: Path, work: Path, _progress: object) -> None:
+        (work / "obj").mkdir()
+
+    monkeypatch.setattr(build, "_compile_and_link", pretend)
+    compiler = HostCompiler(Path("/usr/bin/g++"), "12.0.0")
+    with pytest.raises(Unavailable, match="changed while it was built"):
+        asyncio.run(install_engine(cuda_include=toolkit.include, cache=tmp_path, compiler=compiler))
+    assert [path.name for path in (tmp_path / "engine").iterdir()] == [".lock"]
+
+
 def test_two_builders_at_once_build_once(toolkit: Toolkit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     builds = []
 
