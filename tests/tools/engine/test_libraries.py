@@ -26,7 +26,7 @@ FOUND = {
         "global_race_war": "thrust::unique in place: a block's write is ordered after its neighbour's reads by look-back alone",
     },
 }
-"""What the libraries' own code does that a check reports; a result does not depend on it."""
+"""What a check reports in the libraries' own code. The reasons are what the code suggests; none is proved, and the race may be a false alarm."""
 LONG = pytest.mark.skipif(not os.environ.get("CUDANALYST_LONG"), reason="takes long to compile: CUDANALYST_LONG=1")
 
 PROGRAMS = [
