@@ -21,10 +21,21 @@ EXPLAINED: Final = {
     "pipeline_not_waited_for_right": "synccheck takes a pipeline's own barriers for misused, in the correct twin too",
     "pipeline_not_waited_for": "synccheck takes a pipeline's own barriers for misused, in the correct twin too",
     "waits_for_too_few": "racecheck names the line of the toolkit's header",
+    "freed_in_another_stream": "memcheck tells of a stream-ordered race (asked for by the recorder alone) without a line",
+    "trap": "memcheck names the line after the trap",
+    "stack_overflow": "memcheck names the first line of the function that is too deep",
+    "count_of_48": "the hardware stops at the barrier, and memcheck says so, at the same line",
+    "two_counts": "the hardware stops at the barrier, and memcheck says so, at the same line; synccheck calls it divergent",
+    "grid_sync_in_plain_launch": "the hardware stops there, and memcheck says so, at the same line",
+    "mbarrier_not_initialised": "the hardware stops there, and memcheck says so, at the same line",
     "copied_on_the_device": "initcheck reports the copy itself; the engine lets it hand on what is unwritten and reports the read",
 }
 """Where the two differ, and why."""
-SAME_DEFECT: Final = {"use_after_free": "invalid_global", "double_free": "invalid_free"}
+SAME_DEFECT: Final = {
+    "use_after_free": "invalid_global",
+    "use_before_allocation": "invalid_global",
+    "double_free": "invalid_free",
+}
 """The engine's kind, and what compute-sanitizer calls it: it knows no difference."""
 
 
